@@ -1,0 +1,141 @@
+"""The one shape of network: a directed acyclic graph of two-layer experts joined by softmax_β.
+
+Axis names, used in every signature of the package:
+
+    term      inputs of an expert            width     hidden neurons of an expert
+    p         residues an input can take     class     residues the output can take
+    row       inputs of a network, batched   variable  variables n1 … nV of the function
+    net       members of an ensemble         expert    experts of a circuit
+
+An expert computes  readout[·, q] · φ(Σ_s embed[s, n_s, ·])  with φ(x) = x^power: the paper's two-layer network,
+where embed[s] is the transpose of its U^(s) (or P^(s)) and readout the transpose of its W (or Q). A compiled
+polynomial is a circuit of several experts, a trained network is a circuit of one.
+
+Wires are numbers: wire k is the variable n_{k+1} for k < variables, and the softmax of the output of expert
+k - variables from there on. So `wires=((0, 1), (0, 2))` with two variables is an expert that reads n1 and n2,
+and one that reads n1 and what the first computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from modgrok.errors import InputError
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Expert:
+    """Weights of one two-layer network with activation x^power."""
+
+    embed: Float[Array, "term p width"]
+    readout: Float[Array, "width class"]
+    power: int = field(metadata={"static": True})
+
+    @property
+    def terms(self) -> int:
+        return self.embed.shape[-3]
+
+    @property
+    def width(self) -> int:
+        return self.embed.shape[-1]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Circuit:
+    """Experts in an order in which each reads only variables and earlier experts; the last one is the output.
+
+    betas[k] is the inverse temperature of the softmax through which later experts read expert k; the last
+    one is never read.
+    """
+
+    experts: tuple[Expert, ...]
+    betas: Float[Array, "expert"]
+    wires: tuple[tuple[int, ...], ...] = field(metadata={"static": True})
+    variables: int = field(metadata={"static": True})
+
+    @property
+    def width(self) -> int:
+        """Hidden neurons in all."""
+        return sum(expert.width for expert in self.experts)
+
+    @property
+    def parameters(self) -> int:
+        return sum(expert.embed.size + expert.readout.size for expert in self.experts)
+
+    @property
+    def classes(self) -> int:
+        return self.experts[-1].readout.shape[-1]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(self.experts[-1].readout.dtype)
+
+    def astype(self, dtype: np.typing.DTypeLike) -> Circuit:
+        """The same circuit with its weights rounded to `dtype`, on the host."""
+        return jax.tree.map(lambda leaf: np.asarray(leaf).astype(dtype), self)
+
+
+def single(expert: Expert) -> Circuit:
+    """A circuit of one expert that reads the variables in order: what training makes."""
+    wires = (tuple(range(expert.terms)),)
+    return Circuit((expert,), np.ones(1, expert.readout.dtype), wires, expert.terms)
+
+
+def check_circuit(circuit: Circuit) -> Circuit:
+    """`circuit` itself if its shapes and wires fit together; an `InputError` otherwise."""
+    if not circuit.experts or len(circuit.experts) != len(circuit.wires) or circuit.variables < 1:
+        raise InputError("a circuit needs at least one expert and variable, and one group of wires for each expert")
+    if circuit.betas.shape != (len(circuit.experts),):
+        raise InputError(f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}")
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+        if expert.embed.ndim != 3 or expert.readout.ndim != 2 or expert.power < 1:
+            raise InputError(f"expert {k} needs an embed of 3 axes, a readout of 2 and a power of at least 1")
+        if expert.readout.shape[0] != expert.width or len(wires) != expert.terms:
+            raise InputError(f"expert {k} has {expert.terms} terms, {len(wires)} wires and a readout that must fit")
+        for wire in wires:
+            if not 0 <= wire < circuit.variables + k:
+                raise InputError(f"expert {k} reads wire {wire}; it may read 0 … {circuit.variables + k - 1}")
+            if wire >= circuit.variables:
+                source = circuit.experts[wire - circuit.variables]
+                if source.readout.shape[1] != expert.embed.shape[1]:
+                    raise InputError(f"expert {k} reads {expert.embed.shape[1]} residues, its source has another number")
+    return circuit
+
+
+def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "p"]]) -> Float[Array, "class"]:
+    """One expert on one row.
+
+    An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns
+    are mixed; a one-hot distribution gives what the residue gives.
+    """
+    columns = [
+        expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s] for s, x in enumerate(inputs)
+    ]
+    hidden = sum(columns[1:], start=columns[0])
+    return hidden**expert.power @ expert.readout
+
+
+def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class"]:
+    """The circuit on one row of residues; batch it with `jax.vmap`."""
+    signals: list[Array] = [row[v] for v in range(circuit.variables)]
+    output: Array
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+        output = expert_logits(expert, [signals[w] for w in wires])
+        if k + 1 < len(circuit.experts):
+            signals.append(jax.nn.softmax(circuit.betas[k] * output))
+    return output
+
+
+@jax.jit
+def batch_logits(circuit: Circuit, rows: Int[Array, "row variable"]) -> Float[Array, "row class"]:
+    """The circuit on many rows, in the precision of its weights (no reduced-precision matrix units)."""
+    with jax.default_matmul_precision("highest"):
+        return jax.vmap(logits, in_axes=(None, 0))(circuit, rows)

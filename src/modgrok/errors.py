@@ -1,0 +1,28 @@
+"""One error grammar: what was given, what is allowed, how to fix it.
+
+Every mistake a user can make ends as an `InputError` whose text is one line in that order. The command line
+prints it and exits with code 2; Python callers catch it as a `ValueError`.
+"""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Something a user gave cannot be used; the message says what, what is allowed, and how to fix it."""
+
+
+class ExpressionError(InputError):
+    """An expression cannot be read; `position` is the offset of the first character that is wrong."""
+
+    def __init__(self, message: str, text: str, position: int) -> None:
+        self.message, self.text, self.position = message, text, position
+        super().__init__(f"{message}\n{excerpt(text, position)}")
+
+
+def excerpt(text: str, position: int, width: int = 72) -> str:
+    """The part of `text` around `position` on one line, with a caret under the place."""
+    start = max(0, min(position - width // 2, len(text) - width))
+    line = "".join(c if c.isprintable() else " " for c in text[start : start + width])
+    lead = "…" if start else ""
+    tail = "…" if start + width < len(text) else ""
+    return f"  {lead}{line}{tail}\n  {' ' * (len(lead) + position - start)}^"

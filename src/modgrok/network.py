@@ -1,0 +1,105 @@
+"""A circuit together with what it computes: the object that compile and train make, and every verb takes.
+
+On disk it is one safetensors file: the weights as tensors (`expert.0.embed`, `expert.0.readout`, …, `betas`)
+and one JSON object under the metadata key `modgrok` with everything else, so that any tool that reads
+safetensors can open it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from modgrok.circuit import Circuit, Expert, check_circuit
+from modgrok.errors import InputError
+from modgrok.field import check_modulus
+from modgrok.files import whole_file
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Network:
+    """`circuit` computes `expression` modulo `modulus`; `plan` says what each expert is for.
+
+    `plan` has one mapping per expert, with at least `kind`, `inputs` (names of wires) and `width`; `settings`
+    holds what the network was made with (seed, widths, learning rate, …), as plain JSON values.
+    """
+
+    circuit: Circuit
+    expression: str
+    modulus: int
+    method: str
+    plan: tuple[Mapping[str, Any], ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> list[str]:
+        return [wire_name(self.circuit, wire) for wire in range(self.circuit.variables)]
+
+    def save(self, path: str | Path) -> None:
+        """Write the network to `path`, whole or not at all."""
+        tensors = {"betas": np.asarray(self.circuit.betas)}
+        for k, expert in enumerate(self.circuit.experts):
+            tensors[f"expert.{k}.embed"] = np.ascontiguousarray(expert.embed)
+            tensors[f"expert.{k}.readout"] = np.ascontiguousarray(expert.readout)
+        about = {
+            "format": FORMAT,
+            "expression": self.expression,
+            "modulus": self.modulus,
+            "method": self.method,
+            "variables": self.circuit.variables,
+            "wires": self.circuit.wires,
+            "powers": [expert.power for expert in self.circuit.experts],
+            "plan": [dict(step) for step in self.plan],
+            "settings": dict(self.settings),
+        }
+        with whole_file(path) as temporary:
+            save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
+
+
+def wire_name(circuit: Circuit, wire: int) -> str:
+    """n1, n2, … for variables; e1, e2, … for experts."""
+    return f"n{wire + 1}" if wire < circuit.variables else f"e{wire - circuit.variables + 1}"
+
+
+def load(path: str | Path) -> Network:
+    """The network in `path`; an `InputError` if the file is missing, damaged, or holds something else."""
+    path = Path(path)
+    if path.is_dir() and (path / "weights.safetensors").exists():
+        path = path / "weights.safetensors"
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {})["modgrok"])
+            if about["format"] != FORMAT:
+                raise InputError(f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
+            experts = tuple(
+                Expert(file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power))
+                for k, power in enumerate(about["powers"])
+            )
+            wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
+            circuit = check_circuit(Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"])))
+        return Network(
+            circuit,
+            str(about["expression"]),
+            check_modulus(about["modulus"]),
+            str(about["method"]),
+            tuple(about["plan"]),
+            about["settings"],
+        )
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} is not a modgrok network, or was cut short ({type(error).__name__}: {error}); "
+            "`modgrok compile … --out FILE` makes one"
+        ) from None
