@@ -57,7 +57,7 @@ class Circuit:
     """
 
     experts: tuple[Expert, ...]
-    betas: Float[Array, "expert"]
+    betas: Float[Array, expert]
     wires: tuple[tuple[int, ...], ...] = field(metadata={"static": True})
     variables: int = field(metadata={"static": True})
 
@@ -92,38 +92,46 @@ def single(expert: Expert) -> Circuit:
 def check_circuit(circuit: Circuit) -> Circuit:
     """`circuit` itself if its shapes and wires fit together; an `InputError` otherwise."""
     if not circuit.experts or len(circuit.experts) != len(circuit.wires) or circuit.variables < 1:
-        raise InputError("a circuit needs at least one expert and variable, and one group of wires for each expert")
+        raise InputError(
+            "a circuit needs at least one expert and variable, and one group of wires for each expert"
+        )
     if circuit.betas.shape != (len(circuit.experts),):
-        raise InputError(f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}")
+        raise InputError(
+            f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}"
+        )
     for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
         if expert.embed.ndim != 3 or expert.readout.ndim != 2 or expert.power < 1:
             raise InputError(f"expert {k} needs an embed of 3 axes, a readout of 2 and a power of at least 1")
         if expert.readout.shape[0] != expert.width or len(wires) != expert.terms:
-            raise InputError(f"expert {k} has {expert.terms} terms, {len(wires)} wires and a readout that must fit")
+            raise InputError(
+                f"expert {k} has {expert.terms} terms, {len(wires)} wires and a readout that must fit"
+            )
         for wire in wires:
             if not 0 <= wire < circuit.variables + k:
                 raise InputError(f"expert {k} reads wire {wire}; it may read 0 … {circuit.variables + k - 1}")
             if wire >= circuit.variables:
                 source = circuit.experts[wire - circuit.variables]
                 if source.readout.shape[1] != expert.embed.shape[1]:
-                    raise InputError(f"expert {k} reads {expert.embed.shape[1]} residues, its source has another number")
+                    raise InputError(
+                        f"expert {k} reads {expert.embed.shape[1]} residues, its source has another number"
+                    )
     return circuit
 
 
-def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "p"]]) -> Float[Array, "class"]:
+def expert_logits(
+    expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, p]]
+) -> Float[Array, "class"]:
     """One expert on one row.
 
     An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns
     are mixed; a one-hot distribution gives what the residue gives.
     """
-    columns = [
-        expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s] for s, x in enumerate(inputs)
-    ]
+    columns = [expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s] for s, x in enumerate(inputs)]
     hidden = sum(columns[1:], start=columns[0])
     return hidden**expert.power @ expert.readout
 
 
-def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class"]:
+def logits(circuit: Circuit, row: Int[Array, variable]) -> Float[Array, "class"]:
     """The circuit on one row of residues; batch it with `jax.vmap`."""
     signals: list[Array] = [row[v] for v in range(circuit.variables)]
     output: Array

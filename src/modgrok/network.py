@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 
 from modgrok.circuit import Circuit, Expert, check_circuit
 from modgrok.errors import InputError
+from modgrok.expression import parse, variable_names
 from modgrok.field import check_modulus
 from modgrok.files import whole_file
 
@@ -42,7 +43,8 @@ class Network:
 
     @property
     def variables(self) -> list[str]:
-        return [wire_name(self.circuit, wire) for wire in range(self.circuit.variables)]
+        """Names of the inputs, in the order in which the circuit reads them."""
+        return variable_names(parse(self.expression))
 
     def save(self, path: str | Path) -> None:
         """Write the network to `path`, whole or not at all."""
@@ -65,11 +67,6 @@ class Network:
             save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
 
 
-def wire_name(circuit: Circuit, wire: int) -> str:
-    """n1, n2, … for variables; e1, e2, … for experts."""
-    return f"n{wire + 1}" if wire < circuit.variables else f"e{wire - circuit.variables + 1}"
-
-
 def load(path: str | Path) -> Network:
     """The network in `path`; an `InputError` if the file is missing, damaged, or holds something else."""
     path = Path(path)
@@ -79,13 +76,19 @@ def load(path: str | Path) -> Network:
         with safe_open(path, framework="numpy") as file:
             about = json.loads((file.metadata() or {})["modgrok"])
             if about["format"] != FORMAT:
-                raise InputError(f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
+                raise InputError(
+                    f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok"
+                )
             experts = tuple(
-                Expert(file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power))
+                Expert(
+                    file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power)
+                )
                 for k, power in enumerate(about["powers"])
             )
             wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
-            circuit = check_circuit(Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"])))
+            circuit = check_circuit(
+                Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"]))
+            )
         return Network(
             circuit,
             str(about["expression"]),

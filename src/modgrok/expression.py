@@ -1,0 +1,339 @@
+"""A safe parser for polynomial expressions, and their printing as text and LaTeX.
+
+    input    = sum [ "mod" integer ]
+    sum      = signed { ("+" | "-") signed }
+    signed   = { "+" | "-" } product
+    product  = power { [ "*" ] power }          a sign may follow "*"; a number may not follow without "*"
+    power    = atom [ ("^" | "**") exponent ]
+    exponent = integer | "(" integer ")" | "{" integer "}"
+    atom     = integer | variable | "(" sum ")"
+
+Variables are n1 … n99; x, y, z stand for n1, n2, n3. What the LaTeX printer writes (n_{1}, \\left(, \\cdot,
+\\bmod) is read as well. The result is an immutable tree; nothing is ever evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from modgrok.errors import ExpressionError, InputError
+
+LONGEST_TEXT = 4000
+DEEPEST_NESTING = 100
+LAST_VARIABLE = 99
+
+
+@dataclass(frozen=True)
+class Integer:
+    value: int
+
+
+@dataclass(frozen=True)
+class Variable:
+    index: int
+
+
+@dataclass(frozen=True)
+class Sum:
+    terms: tuple[Tree, ...]
+
+
+@dataclass(frozen=True)
+class Product:
+    factors: tuple[Tree, ...]
+
+
+@dataclass(frozen=True)
+class Power:
+    base: Tree
+    exponent: int
+
+
+@dataclass(frozen=True)
+class Negation:
+    operand: Tree
+
+
+Tree: TypeAlias = Integer | Variable | Sum | Product | Power | Negation
+
+
+def children(tree: Tree) -> tuple[Tree, ...]:
+    match tree:
+        case Sum(terms):
+            return terms
+        case Product(factors):
+            return factors
+        case Power(base, _):
+            return (base,)
+        case Negation(operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def variables(tree: Tree) -> tuple[int, ...]:
+    """The indices of the variables that occur, in rising order; n1 for an expression without any."""
+
+    def occurring(node: Tree) -> set[int]:
+        own = {node.index} if isinstance(node, Variable) else set()
+        return own.union(*map(occurring, children(node)))
+
+    return tuple(sorted(occurring(tree))) or (1,)
+
+
+def variable_names(tree: Tree) -> list[str]:
+    return [f"n{index}" for index in variables(tree)]
+
+
+# ---------------------------------------------------------------------------------------------- reading
+
+
+class Token(NamedTuple):
+    kind: str  # "integer", "variable", "mod", "end", or the symbol itself
+    value: int
+    position: int
+
+
+SPACE = re.compile(r"(?:\s|\\[,;:! ]|\\quad)+")
+INTEGER = re.compile(r"[0-9]+")
+NUMBERED = re.compile(r"n_?(?:([0-9]+)|\{([0-9]+)\})")
+MOD = re.compile(r"\\?(?:bmod|mod)(?![A-Za-z])")
+SYMBOL = re.compile(r"\*\*|\\left\(|\\right\)|\\cdot|\\times|[-+*^(){}·×−]")
+NAME = re.compile(r"\\?[A-Za-z_][A-Za-z_0-9]*")
+SAME_SYMBOL = {
+    "**": "^",
+    "\\left(": "(",
+    "\\right)": ")",
+    "\\cdot": "*",
+    "\\times": "*",
+    "·": "*",
+    "×": "*",
+    "−": "-",
+}
+ALIASES = {"x": 1, "y": 2, "z": 3}
+ALLOWED_NAMES = f"variables are n1 … n{LAST_VARIABLE}, and x, y, z for n1, n2, n3"
+
+
+def tokenise(text: str) -> list[Token]:
+    tokens, at = [], 0
+    while at < len(text):
+        if found := SPACE.match(text, at):
+            pass
+        elif found := INTEGER.match(text, at):
+            tokens.append(Token("integer", int(found[0]), at))
+        elif found := NUMBERED.match(text, at):
+            index = int(found[1] or found[2])
+            if not 1 <= index <= LAST_VARIABLE:
+                raise ExpressionError(f"unknown variable {found[0]}; {ALLOWED_NAMES}", text, at)
+            tokens.append(Token("variable", index, at))
+        elif found := MOD.match(text, at):
+            tokens.append(Token("mod", 0, at))
+        elif found := SYMBOL.match(text, at):
+            tokens.append(Token(SAME_SYMBOL.get(found[0], found[0]), 0, at))
+        elif text[at] in ALIASES:
+            tokens.append(Token("variable", ALIASES[text[at]], at))
+            at += 1
+            continue
+        elif found := NAME.match(text, at):
+            raise ExpressionError(f"unknown name {found[0]!r}; {ALLOWED_NAMES}", text, at)
+        else:
+            raise ExpressionError(_unreadable(text[at]), text, at)
+        at = found.end()
+    return [*tokens, Token("end", 0, len(text.rstrip()))]
+
+
+def _unreadable(character: str) -> str:
+    if character == ".":
+        return "numbers must be whole, got a decimal point; write 1/2 as its inverse modulo p"
+    if character == "/":
+        return "division is not available; multiply by the inverse modulo p instead"
+    return f"cannot read {character!r}; expressions use integers, variables, + - * ^ ** and parentheses"
+
+
+class Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.tokens, self.at, self.depth = text, tokenise(text), 0, 0
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at]
+
+    def take(self, *kinds: str) -> Token | None:
+        if self.next.kind in kinds:
+            self.at += 1
+            return self.tokens[self.at - 1]
+        return None
+
+    def error(self, message: str, position: int | None = None) -> ExpressionError:
+        return ExpressionError(message, self.text, self.next.position if position is None else position)
+
+    def nested(self, rule: Callable[[], Tree]) -> Tree:
+        self.depth += 1
+        if self.depth > DEEPEST_NESTING:
+            raise self.error(f"nested deeper than {DEEPEST_NESTING} levels; use fewer parentheses and signs")
+        tree = rule()
+        self.depth -= 1
+        return tree
+
+    def whole(self) -> tuple[Tree, int | None]:
+        if self.next.kind == "end":
+            raise self.error("the expression is empty; give one like '2n1^4 n2 + 3'")
+        tree, modulus = self.sum(), None
+        if self.take("mod"):
+            braced = self.take("{")
+            number = self.take("integer")
+            if number is None or (braced and not self.take("}")):
+                raise self.error("'mod' needs a whole number after it, as in 'n1 + n2 mod 97'")
+            modulus = number.value
+        if self.next.kind == ")":
+            raise self.error("this ')' closes nothing; remove it or open a '(' before it")
+        if self.next.kind != "end":
+            raise self.error("expected the end, + or - here")
+        return tree, modulus
+
+    def sum(self) -> Tree:
+        terms = [self.signed()]
+        while sign := self.take("+", "-"):
+            term = self.signed()
+            terms.append(Negation(term) if sign.kind == "-" else term)
+        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
+    def signed(self) -> Tree:
+        if sign := self.take("+", "-"):
+            operand = self.nested(self.signed)
+            return Negation(operand) if sign.kind == "-" else operand
+        return self.product()
+
+    def product(self) -> Tree:
+        factors = [self.power()]
+        while True:
+            if self.take("*"):
+                factors.append(self.signed_factor())
+            elif self.next.kind in ("variable", "("):
+                factors.append(self.power())
+            elif self.next.kind == "integer":
+                raise self.error("a number cannot follow without a sign; write * or ^ before it")
+            else:
+                return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+    def signed_factor(self) -> Tree:
+        if sign := self.take("+", "-"):
+            operand = self.nested(self.signed_factor)
+            return Negation(operand) if sign.kind == "-" else operand
+        return self.power()
+
+    def power(self) -> Tree:
+        base = self.atom()
+        if not self.take("^"):
+            return base
+        exponent = self.exponent()
+        if self.next.kind == "^":
+            raise self.error("two exponents in a row are ambiguous; write (n1^2)^3 or n1^8")
+        return Power(base, exponent)
+
+    def exponent(self) -> int:
+        start, closing = self.next.position, None
+        if opened := self.take("(", "{"):
+            closing = ")" if opened.kind == "(" else "}"
+        if self.next.kind == "-":
+            raise self.error(
+                "exponents must be non-negative integers, got a minus sign; use p - 1 - e for -e", start
+            )
+        number = self.take("integer")
+        if number is None or (closing and not self.take(closing)):
+            raise self.error("exponents must be non-negative integers, as in n1^4", start)
+        return number.value
+
+    def atom(self) -> Tree:
+        if number := self.take("integer"):
+            return Integer(number.value)
+        if name := self.take("variable"):
+            return Variable(name.value)
+        if opened := self.take("("):
+            tree = self.nested(self.sum)
+            if not self.take(")"):
+                raise self.error("this '(' is never closed; add the matching ')'", opened.position)
+            return tree
+        if self.next.kind == "end":
+            raise self.error("the expression ends too early; a number, a variable or '(' must follow")
+        raise self.error("expected a number, a variable or '(' here")
+
+
+def parse_with_modulus(text: str) -> tuple[Tree, int | None]:
+    """The tree of an expression, and the modulus of a trailing 'mod 97' if there is one."""
+    if not isinstance(text, str):
+        raise InputError(f"an expression must be text, got {type(text).__name__}; write 'n1 + n2'")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(
+            f"expressions may have {LONGEST_TEXT} characters, got {len(text)}; factor or shorten it"
+        )
+    return Parser(text).whole()
+
+
+def parse(text: str, modulus: int | None = None) -> Tree:
+    """The tree of an expression; a trailing 'mod 97' must agree with `modulus` where both are given."""
+    tree, written = parse_with_modulus(text)
+    if None not in (written, modulus) and written != modulus:
+        raise ExpressionError(
+            f"the expression says mod {written} but --mod says {modulus}; give one of them, or the same number",
+            text,
+            text.rfind("mod"),
+        )
+    return tree
+
+
+# --------------------------------------------------------------------------------------------- printing
+
+
+def to_text(tree: Tree) -> str:
+    """The expression as text; `parse` reads it back to the same tree."""
+    return _write(tree, lambda index: f"n{index}", "{base}^{exponent}", "*", "(", ")")
+
+
+def to_latex(tree: Tree) -> str:
+    """The expression as LaTeX; `parse` reads it back to the same tree."""
+    return _write(
+        tree, lambda index: f"n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)"
+    )
+
+
+def _write(tree: Tree, name: Callable[[int], str], power: str, times: str, left: str, right: str) -> str:
+    def bare(node: Tree) -> str:
+        match node:
+            case Integer(value):
+                return str(value)
+            case Variable(index):
+                return name(index)
+            case Power(base, exponent):
+                return power.format(base=within(base, Integer, Variable), exponent=exponent)
+            case Negation(operand):
+                return "-" + within(operand, Integer, Variable, Power, Product)
+            case Product(factors):
+                return product(factors)
+            case Sum(terms):
+                first, *rest = terms
+                return within(first, Integer, Variable, Power, Product, Negation) + "".join(
+                    f" - {summand(t.operand)}" if isinstance(t, Negation) else f" + {summand(t)}"
+                    for t in rest
+                )
+
+    def within(node: Tree, *bare_kinds: type) -> str:
+        return bare(node) if isinstance(node, bare_kinds) else left + bare(node) + right
+
+    def summand(node: Tree) -> str:
+        return within(node, Integer, Variable, Power, Product)
+
+    def product(factors: tuple[Tree, ...]) -> str:
+        text = ""
+        for factor in factors:
+            starts_with_digit = isinstance(factor.base if isinstance(factor, Power) else factor, Integer)
+            text += (times if starts_with_digit else " ") if text else ""
+            text += within(factor, Integer, Variable, Power)
+        return text
+
+    return bare(tree)

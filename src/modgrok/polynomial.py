@@ -1,0 +1,297 @@
+"""Expressions as functions on the integers modulo p: values, tables, and the reduced polynomial.
+
+Two expressions are the same function iff their value tables agree. Over GF(p) every function has exactly one
+reduced polynomial, with all exponents below p, so it is the canonical form; `from_table` recovers it from the
+values alone and `expand` from the tree. Which of the two is used is a question of cost, never of result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product as cartesian
+
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.errors import InputError
+from modgrok.expression import (
+    Integer,
+    Negation,
+    Power,
+    Product,
+    Sum,
+    Tree,
+    Variable,
+    children,
+    to_latex,
+    to_text,
+    variables,
+)
+from modgrok.field import IntArray, check_modulus, check_prime, is_prime, powers, reduce_exponent
+
+LARGEST_TABLE = 1 << 24
+"""Most cells a value table may have."""
+LARGEST_WORK = 1 << 26
+"""Most elementary operations (operators times cells) that filling a value table may take."""
+LARGEST_EXPANSION = 50_000
+"""Most products of terms that expanding an expression may take."""
+LARGEST_INTERPOLATION = 1 << 32
+"""Most multiplications that recovering a polynomial from its table may take: p for every cell."""
+LARGEST_POLYNOMIAL = 200_000
+"""Most terms that a polynomial recovered from its table may have."""
+
+Terms = dict[tuple[int, ...], int]
+"""Coefficient of each monomial, which is its tuple of exponents; no coefficient is zero."""
+
+
+# ---------------------------------------------------------------------------------------- values and tables
+
+
+def evaluate(tree: Tree, values: Mapping[int, IntArray], modulus: int) -> IntArray:
+    """The values of an expression; `values` maps variables to residue arrays, which are broadcast together."""
+
+    def value(node: Tree) -> IntArray:
+        match node:
+            case Integer(number):
+                return np.int64(number % modulus)
+            case Variable(index):
+                return values[index]
+            case Negation(operand):
+                return -value(operand) % modulus
+            case Power(base, exponent):
+                return _power(value(base), exponent, modulus)
+            case Sum(terms):
+                return _fold(np.add, terms)
+            case Product(factors):
+                return _fold(np.multiply, factors)
+
+    def _fold(operation: Callable[[IntArray, IntArray], IntArray], nodes: Sequence[Tree]) -> IntArray:
+        result = value(nodes[0])
+        for node in nodes[1:]:
+            result = operation(result, value(node)) % modulus
+        return result
+
+    return np.asarray(value(tree))
+
+
+def _power(base: IntArray, exponent: int, modulus: int) -> IntArray:
+    """Powers of residues, looked up in the table of all of them where that is shorter."""
+    if np.size(base) <= modulus:
+        return powers(np.asarray(base), exponent, modulus)
+    return powers(np.arange(modulus), exponent, modulus)[base]
+
+
+def value_table(tree: Tree, modulus: int, over: Sequence[int] | None = None) -> Int[np.ndarray, "p ..."]:
+    """The whole table, one axis of length p per variable in `over` (those that occur, in rising order)."""
+    axes = variables(tree) if over is None else tuple(over)
+    check_table(tree, check_modulus(modulus), len(axes))
+    grid = {
+        index: np.arange(modulus).reshape([-1 if axis == k else 1 for k in range(len(axes))])
+        for axis, index in enumerate(axes)
+    }
+    shape = (modulus,) * len(axes)
+    return np.ascontiguousarray(np.broadcast_to(evaluate(tree, grid, modulus), shape))
+
+
+def check_table(tree: Tree, modulus: int, axes: int) -> None:
+    """An `InputError` if the table of `tree` would take too much memory or time."""
+    cells = modulus**axes
+    if cells > LARGEST_TABLE:
+        raise InputError(
+            f"a table of {modulus}^{axes} values is above the limit of {LARGEST_TABLE:,}; "
+            "use a smaller modulus or fewer variables, or check a sample"
+        )
+    work = table_work(tree, modulus)
+    if work > LARGEST_WORK:
+        raise InputError(
+            f"filling the table of {cells:,} values takes {work:,} operations, above the limit of {LARGEST_WORK:,}; "
+            "shorten the expression or use a smaller modulus"
+        )
+
+
+def table_work(tree: Tree, modulus: int) -> int:
+    """Operations that filling the table takes: a subexpression costs only as many cells as it has variables."""
+    work = 0
+
+    def occurring(node: Tree) -> frozenset[int]:
+        nonlocal work
+        below = [occurring(child) for child in children(node)]
+        own = frozenset({node.index}) if isinstance(node, Variable) else frozenset[int]().union(*below)
+        work += modulus ** len(own) * max(1, len(below) - 1)
+        return own
+
+    occurring(tree)
+    return work
+
+
+# -------------------------------------------------------------------------------------- reduced polynomials
+
+
+@dataclass(frozen=True)
+class Polynomial:
+    """A polynomial in `variables` modulo `modulus`: coefficients 1 … p-1 by monomial, highest degree first.
+
+    Equal functions over GF(p) are equal objects as long as they list the same variables.
+    """
+
+    modulus: int
+    variables: tuple[int, ...]
+    terms: tuple[tuple[tuple[int, ...], int], ...]
+
+    @property
+    def tree(self) -> Tree:
+        return _sum_tree([_monomial_tree(self.variables, *term) for term in self.terms])
+
+    def __str__(self) -> str:
+        return to_text(self.tree)
+
+    @property
+    def latex(self) -> str:
+        return to_latex(self.tree)
+
+
+def polynomial(modulus: int, over: Sequence[int], terms: Mapping[tuple[int, ...], int]) -> Polynomial:
+    """A `Polynomial` in canonical order from coefficients that may be zero or unreduced."""
+    reduced = {monomial: c % modulus for monomial, c in terms.items() if c % modulus}
+    ordered = sorted(reduced.items(), key=lambda item: (-sum(item[0]), [-e for e in item[0]]))
+    return Polynomial(modulus, tuple(over), tuple(ordered))
+
+
+def reduce(tree: Tree, modulus: int) -> Polynomial:
+    """The reduced polynomial of an expression: expanded if that is short, else recovered from the table.
+
+    For a composite modulus the exponents are reduced as far as they act alike, but the form is not unique.
+    """
+    try:
+        return expand(tree, modulus)
+    except ExpansionTooLong:
+        if not is_prime(modulus):
+            raise InputError(
+                f"expanding takes more than {LARGEST_EXPANSION:,} products, which a composite modulus needs; "
+                "shorten the expression or use a prime modulus"
+            ) from None
+        return from_table(value_table(tree, modulus), modulus, variables(tree))
+
+
+class ExpansionTooLong(Exception):
+    """Expanding an expression would take more than `LARGEST_EXPANSION` products of terms."""
+
+
+def expand(tree: Tree, modulus: int) -> Polynomial:
+    """The reduced polynomial by multiplying out; `ExpansionTooLong` if that takes too many steps.
+
+    Exponents are reduced on the way: as functions, b^e and b^reduce_exponent(e) are equal for any b.
+    """
+    check_modulus(modulus)
+    axes = variables(tree)
+    one = {(0,) * len(axes): 1}
+    budget = LARGEST_EXPANSION
+
+    def multiply(left: Terms, right: Terms) -> Terms:
+        nonlocal budget
+        budget -= len(left) * len(right)
+        if budget < 0:
+            raise ExpansionTooLong
+        result: Terms = {}
+        for (a, c), (b, d) in cartesian(left.items(), right.items()):
+            monomial = tuple(reduce_exponent(i + j, modulus) for i, j in zip(a, b))
+            result[monomial] = (result.get(monomial, 0) + c * d) % modulus
+        return {monomial: c for monomial, c in result.items() if c}
+
+    def raise_to(base: Terms, exponent: int) -> Terms:
+        exponent = reduce_exponent(exponent, modulus)
+        if len(base) <= 1:
+            return {
+                tuple(reduce_exponent(e * exponent, modulus) for e in monomial): power
+                for monomial, c in base.items()
+                if (power := pow(c, exponent, modulus))
+            } or ({} if exponent else one)
+        result = one
+        while exponent:
+            if exponent & 1:
+                result = multiply(result, base)
+            exponent >>= 1
+            if exponent:
+                base = multiply(base, base)
+        return result
+
+    def terms_of(node: Tree) -> Terms:
+        match node:
+            case Integer(number):
+                return {monomial: number % modulus for monomial in one if number % modulus}
+            case Variable(index):
+                return {tuple(int(index == axis) for axis in axes): 1}
+            case Negation(operand):
+                return {monomial: -c % modulus for monomial, c in terms_of(operand).items()}
+            case Power(base, exponent):
+                return raise_to(terms_of(base), exponent)
+            case Sum(terms):
+                total: Terms = {}
+                for term in terms:
+                    for monomial, c in terms_of(term).items():
+                        total[monomial] = (total.get(monomial, 0) + c) % modulus
+                return {monomial: c for monomial, c in total.items() if c}
+            case Product(factors):
+                result = one
+                for factor in factors:
+                    result = multiply(result, terms_of(factor))
+                return result
+
+    return polynomial(modulus, axes, terms_of(tree))
+
+
+def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int]) -> Polynomial:
+    """The one reduced polynomial over GF(p) with these values.
+
+    In one variable f(x) = Σ_a f(a)·(1 - (x-a)^(p-1)), whose coefficients are c_0 = f(0),
+    c_e = -Σ_{a≠0} f(a)·a^(-e) for 0 < e < p-1 and c_{p-1} = -Σ_a f(a). That linear map is applied along every
+    axis. Sums of p products of residues stay below 2^53, so float64 matrix products are exact.
+    """
+    p = check_prime(modulus, "to have a reduced polynomial")
+    if table.size * p > LARGEST_INTERPOLATION:
+        raise InputError(
+            f"recovering a polynomial from {table.size:,} values modulo {p} takes {table.size * p:,} multiplications, "
+            f"above the limit of {LARGEST_INTERPOLATION:,}; use a smaller modulus, or type it expanded"
+        )
+    coefficients = table.astype(np.float64)
+    transform = _interpolation(p).astype(np.float64)
+    for axis in range(table.ndim):
+        along = np.moveaxis(coefficients, axis, 0)
+        mapped = (transform @ along.reshape(p, -1) % p).reshape(along.shape)
+        coefficients = np.moveaxis(mapped, 0, axis)
+    if (count := np.count_nonzero(coefficients)) > LARGEST_POLYNOMIAL:
+        raise InputError(
+            f"the reduced polynomial has {count:,} terms, above the limit of {LARGEST_POLYNOMIAL:,}; "
+            "use a smaller modulus or a sparser expression"
+        )
+    places = np.nonzero(coefficients)
+    monomials = zip(*(axis.tolist() for axis in places))
+    return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist())))
+
+
+def _interpolation(p: int) -> Int[np.ndarray, "p p"]:
+    """Row e gives the coefficient of x^e from the values f(0) … f(p-1)."""
+    residues = np.arange(p)
+    rows = np.stack([-powers(residues, p - 1 - e, p) % p for e in range(p)])
+    rows[:, 0] = 0
+    rows[0] = residues == 0
+    rows[p - 1] = p - 1
+    return rows
+
+
+def _monomial_tree(over: Sequence[int], exponents: Sequence[int], coefficient: int) -> Tree:
+    factors: list[Tree] = [
+        Variable(index) if exponent == 1 else Power(Variable(index), exponent)
+        for index, exponent in zip(over, exponents)
+        if exponent
+    ]
+    if coefficient != 1 or not factors:
+        factors.insert(0, Integer(coefficient))
+    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+
+
+def _sum_tree(terms: Sequence[Tree]) -> Tree:
+    if not terms:
+        return Integer(0)
+    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
