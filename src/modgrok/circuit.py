@@ -92,20 +92,14 @@ def single(expert: Expert) -> Circuit:
 def check_circuit(circuit: Circuit) -> Circuit:
     """`circuit` itself if its shapes and wires fit together; an `InputError` otherwise."""
     if not circuit.experts or len(circuit.experts) != len(circuit.wires) or circuit.variables < 1:
-        raise InputError(
-            "a circuit needs at least one expert and variable, and one group of wires for each expert"
-        )
+        raise InputError("a circuit needs at least one expert and variable, and one group of wires for each expert")
     if circuit.betas.shape != (len(circuit.experts),):
-        raise InputError(
-            f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}"
-        )
+        raise InputError(f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}")
     for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
         if expert.embed.ndim != 3 or expert.readout.ndim != 2 or expert.power < 1:
             raise InputError(f"expert {k} needs an embed of 3 axes, a readout of 2 and a power of at least 1")
         if expert.readout.shape[0] != expert.width or len(wires) != expert.terms:
-            raise InputError(
-                f"expert {k} has {expert.terms} terms, {len(wires)} wires and a readout that must fit"
-            )
+            raise InputError(f"expert {k} has {expert.terms} terms, {len(wires)} wires and a readout that must fit")
         for wire in wires:
             if not 0 <= wire < circuit.variables + k:
                 raise InputError(f"expert {k} reads wire {wire}; it may read 0 … {circuit.variables + k - 1}")
@@ -118,9 +112,7 @@ def check_circuit(circuit: Circuit) -> Circuit:
     return circuit
 
 
-def expert_logits(
-    expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, p]]
-) -> Float[Array, "class"]:
+def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, p]]) -> Float[Array, "class"]:
     """One expert on one row.
 
     An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns

@@ -34,9 +34,7 @@ def read(text: str, mod: int | None) -> tuple[Tree, int]:
     """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
     tree, written = parse_with_modulus(text)
     if mod is None and written is None:
-        raise InputError(
-            f"a modulus is needed for {text!r}; give --mod 97, or end the expression with 'mod 97'"
-        )
+        raise InputError(f"a modulus is needed for {text!r}; give --mod 97, or end the expression with 'mod 97'")
     parse(text, mod)  # refuses two moduli that differ
     return tree, check_modulus(mod if written is None else written)
 
@@ -61,9 +59,7 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
 
 def check_paper_settings(settings: PaperSettings) -> None:
     if settings.normalisation not in AMPLITUDES:
-        raise InputError(
-            f"normalisation must be one of {', '.join(AMPLITUDES)}, got {settings.normalisation!r}"
-        )
+        raise InputError(f"normalisation must be one of {', '.join(AMPLITUDES)}, got {settings.normalisation!r}")
     if settings.dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {settings.dtype!r}")
     if not (np.isfinite(settings.beta) and settings.beta > 0):

@@ -105,6 +105,4 @@ def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
     embed, readout = periodic_weights(step, waves, classes)
     zero_embed = (step.tables == ABSORBED).astype(float)[:, :, None]
     zero_readout = (np.arange(classes) == step.absorbed).astype(float)[None, :]
-    return Expert(
-        np.concatenate([zero_embed, embed], axis=2), np.concatenate([zero_readout, readout]), step.terms
-    )
+    return Expert(np.concatenate([zero_embed, embed], axis=2), np.concatenate([zero_readout, readout]), step.terms)

@@ -241,9 +241,7 @@ class Parser:
         if opened := self.take("(", "{"):
             closing = ")" if opened.kind == "(" else "}"
         if self.next.kind == "-":
-            raise self.error(
-                "exponents must be non-negative integers, got a minus sign; use p - 1 - e for -e", start
-            )
+            raise self.error("exponents must be non-negative integers, got a minus sign; use p - 1 - e for -e", start)
         number = self.take("integer")
         if number is None or (closing and not self.take(closing)):
             raise self.error("exponents must be non-negative integers, as in n1^4", start)
@@ -269,9 +267,7 @@ def parse_with_modulus(text: str) -> tuple[Tree, int | None]:
     if not isinstance(text, str):
         raise InputError(f"an expression must be text, got {type(text).__name__}; write 'n1 + n2'")
     if len(text) > LONGEST_TEXT:
-        raise InputError(
-            f"expressions may have {LONGEST_TEXT} characters, got {len(text)}; factor or shorten it"
-        )
+        raise InputError(f"expressions may have {LONGEST_TEXT} characters, got {len(text)}; factor or shorten it")
     return Parser(text).whole()
 
 
@@ -297,9 +293,7 @@ def to_text(tree: Tree) -> str:
 
 def to_latex(tree: Tree) -> str:
     """The expression as LaTeX; `parse` reads it back to the same tree."""
-    return _write(
-        tree, lambda index: f"n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)"
-    )
+    return _write(tree, lambda index: f"n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)")
 
 
 def _write(tree: Tree, name: Callable[[int], str], power: str, times: str, left: str, right: str) -> str:
@@ -318,8 +312,7 @@ def _write(tree: Tree, name: Callable[[int], str], power: str, times: str, left:
             case Sum(terms):
                 first, *rest = terms
                 return within(first, Integer, Variable, Power, Product, Negation) + "".join(
-                    f" - {summand(t.operand)}" if isinstance(t, Negation) else f" + {summand(t)}"
-                    for t in rest
+                    f" - {summand(t.operand)}" if isinstance(t, Negation) else f" + {summand(t)}" for t in rest
                 )
 
     def within(node: Tree, *bare_kinds: type) -> str:

@@ -26,9 +26,7 @@ def check_modulus(modulus: int) -> int:
     try:
         modulus = operator.index(modulus)
     except TypeError:
-        raise InputError(
-            f"modulus must be a whole number, got {modulus!r}; give --mod 97, for example"
-        ) from None
+        raise InputError(f"modulus must be a whole number, got {modulus!r}; give --mod 97, for example") from None
     if modulus < 2:
         raise InputError(f"modulus must be at least 2, got {modulus}; give --mod 97, for example")
     if modulus > LARGEST_MODULUS:
@@ -87,7 +85,7 @@ def generator(p: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def exp_table(p: int) -> Int[np.ndarray, p-1]:
+def exp_table(p: int) -> Int[np.ndarray, p - 1]:
     """exp_table(p)[r] = g^r for r = 0 … p-2."""
     g, power, powers = generator(p), 1, np.empty(p - 1, dtype=np.int64)
     for r in range(p - 1):
@@ -143,7 +141,5 @@ def powers(base: IntArray, exponent: int, m: int) -> IntArray:
 def inverse(a: int, m: int) -> int:
     """The inverse of a modulo m."""
     if gcd(a, m) != 1:
-        raise InputError(
-            f"{a} has no inverse modulo {m}; its greatest common divisor with {m} is {gcd(a, m)}"
-        )
+        raise InputError(f"{a} has no inverse modulo {m}; its greatest common divisor with {m} is {gcd(a, m)}")
     return pow(a, -1, m)

@@ -23,9 +23,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
     except OSError as error:
-        raise InputError(
-            f"cannot write {path}: {error.strerror}; give a folder that can be written to"
-        ) from error
+        raise InputError(f"cannot write {path}: {error.strerror}; give a folder that can be written to") from error
     os.close(handle)
     temporary = Path(name)
     try:

@@ -76,19 +76,13 @@ def load(path: str | Path) -> Network:
         with safe_open(path, framework="numpy") as file:
             about = json.loads((file.metadata() or {})["modgrok"])
             if about["format"] != FORMAT:
-                raise InputError(
-                    f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok"
-                )
+                raise InputError(f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
             experts = tuple(
-                Expert(
-                    file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power)
-                )
+                Expert(file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power))
                 for k, power in enumerate(about["powers"])
             )
             wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
-            circuit = check_circuit(
-                Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"]))
-            )
+            circuit = check_circuit(Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"])))
         return Network(
             circuit,
             str(about["expression"]),

@@ -133,9 +133,7 @@ def split_terms(
     return mixed, dict(sorted(singles.items())), constant
 
 
-def _monomial_step(
-    poly: Polynomial, exponents: Sequence[int], outputs: Int[np.ndarray, p], text: str
-) -> Step:
+def _monomial_step(poly: Polynomial, exponents: Sequence[int], outputs: Int[np.ndarray, p], text: str) -> Step:
     """outputs[Π_v n_v^e_v], read from the variables with a positive exponent."""
     inputs = [axis for axis, exponent in enumerate(exponents) if exponent]
     factors = [powers(np.arange(poly.modulus), exponents[axis], poly.modulus) for axis in inputs]

@@ -26,7 +26,7 @@ def additive_order(p: int) -> Int[np.ndarray, p]:
     return np.arange(p)
 
 
-def multiplicative_order(p: int) -> Int[np.ndarray, p-1]:
+def multiplicative_order(p: int) -> Int[np.ndarray, p - 1]:
     """The non-zero residues as g^0, g^1, …: the order in which a product's weights are periodic."""
     return exp_table(p)
 
@@ -37,9 +37,7 @@ def blocks(expert: Expert, order: Int[np.ndarray, residue]) -> Float[Array, "blo
     return jnp.concatenate([embed, expert.readout[None, :, order]])
 
 
-def normalised_spectrum(
-    expert: Expert, order: Int[np.ndarray, residue]
-) -> Complex[Array, "block width frequency"]:
+def normalised_spectrum(expert: Expert, order: Int[np.ndarray, residue]) -> Complex[Array, "block width frequency"]:
     """One-sided DFT of every block scaled to unit length; a block that is exactly zero has spectrum zero."""
     block = blocks(expert, order)
     largest = jnp.max(jnp.abs(block), axis=-1, keepdims=True)

@@ -70,9 +70,7 @@ def predict(network: Network, *values: int) -> Prediction:
         raise InputError(f"this network takes {len(names)} values ({' '.join(names)}), got {len(values)}")
     for value in values:
         if not 0 <= value < network.modulus:
-            raise InputError(
-                f"values must be residues 0 … {network.modulus - 1}, got {value}; reduce it modulo p"
-            )
+            raise InputError(f"values must be residues 0 … {network.modulus - 1}, got {value}; reduce it modulo p")
     rows = np.array([values])
     (expected,) = answers(network, rows)
     with double_precision(network.circuit):
@@ -87,9 +85,7 @@ def verify(
     """Compare a network with integer arithmetic on its whole table, or on `sample` rows drawn from `seed`."""
     total = network.modulus**network.circuit.variables
     if sample is not None and sample < 1:
-        raise InputError(
-            f"the sample must have at least 1 row, got {sample}; leave it out to check every row"
-        )
+        raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
     if sample is None and total > LARGEST_CHECK:
         raise InputError(
             f"the table has {network.modulus}^{network.circuit.variables} rows, more than {LARGEST_CHECK:,}; "
@@ -112,9 +108,7 @@ def verify(
             if progress:
                 progress(done, count)
     mse = squares / (count * network.circuit.classes)
-    return Verification(
-        1 - errors / count, mse, margin, count, total, errors, first, time.perf_counter() - start
-    )
+    return Verification(1 - errors / count, mse, margin, count, total, errors, first, time.perf_counter() - start)
 
 
 def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, row]:
@@ -162,9 +156,7 @@ def _check(
 ) -> tuple[Float[Array, row], Float[Array, row]]:
     """Margin and summed squared error of every row."""
 
-    def check_row(
-        row: Int[Array, variable], label: Int[Array, ""]
-    ) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def check_row(row: Int[Array, variable], label: Int[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         output = logits(circuit, row)
         target = jnp.arange(output.size) == label
         wrong = jnp.max(jnp.where(target, -jnp.inf, output))
