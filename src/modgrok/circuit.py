@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -28,14 +29,17 @@ from jaxtyping import Array, Float, Int
 
 from modgrok.errors import InputError
 
+Weights: TypeAlias = Array | np.ndarray
+"""Compiled weights are made on the host in float64, trained ones live on the device; both are used alike."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Expert:
     """Weights of one two-layer network with activation x^power."""
 
-    embed: Float[Array, "term p width"]
-    readout: Float[Array, "width class"]
+    embed: Float[Weights, "term p width"]
+    readout: Float[Weights, "width class"]
     power: int = field(metadata={"static": True})
 
     @property
@@ -57,7 +61,7 @@ class Circuit:
     """
 
     experts: tuple[Expert, ...]
-    betas: Float[Array, expert]
+    betas: Float[Weights, "expert"]
     wires: tuple[tuple[int, ...], ...] = field(metadata={"static": True})
     variables: int = field(metadata={"static": True})
 
@@ -112,7 +116,7 @@ def check_circuit(circuit: Circuit) -> Circuit:
     return circuit
 
 
-def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, p]]) -> Float[Array, "class"]:
+def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "p"]]) -> Float[Array, "class"]:
     """One expert on one row.
 
     An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns
@@ -123,7 +127,7 @@ def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array,
     return hidden**expert.power @ expert.readout
 
 
-def logits(circuit: Circuit, row: Int[Array, variable]) -> Float[Array, "class"]:
+def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class"]:
     """The circuit on one row of residues; batch it with `jax.vmap`."""
     signals: list[Array] = [row[v] for v in range(circuit.variables)]
     output: Array

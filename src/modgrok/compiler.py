@@ -33,10 +33,11 @@ class PaperSettings:
 def read(text: str, mod: int | None) -> tuple[Tree, int]:
     """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
     tree, written = parse_with_modulus(text)
-    if mod is None and written is None:
+    modulus = mod if written is None else written
+    if modulus is None:
         raise InputError(f"a modulus is needed for {text!r}; give --mod 97, or end the expression with 'mod 97'")
     parse(text, mod)  # refuses two moduli that differ
-    return tree, check_modulus(mod if written is None else written)
+    return tree, check_modulus(modulus)
 
 
 def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | None = None) -> Network:

@@ -20,11 +20,11 @@ from modgrok.plan import ABSORBED, Step
 class Waves:
     """What makes every neuron a cosine: frequencies, and amplitude and phase of each block."""
 
-    frequency: Int[np.ndarray, width]
+    frequency: Int[np.ndarray, "width"]
     amplitude: Float[np.ndarray, "term width"]
     phase: Float[np.ndarray, "term width"]
-    readout_amplitude: Float[np.ndarray, width]
-    readout_phase: Float[np.ndarray, width]
+    readout_amplitude: Float[np.ndarray, "width"]
+    readout_phase: Float[np.ndarray, "width"]
 
 
 def periodic_weights(

@@ -96,7 +96,7 @@ def exp_table(p: int) -> Int[np.ndarray, p - 1]:
 
 
 @lru_cache(maxsize=64)
-def log_table(p: int) -> Int[np.ndarray, p]:
+def log_table(p: int) -> Int[np.ndarray, "p"]:
     """log_table(p)[g^r] = r; the logarithm of 0 does not exist and stands as -1."""
     logs = np.full(p, -1, dtype=np.int64)
     logs[exp_table(p)] = np.arange(p - 1)

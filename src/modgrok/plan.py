@@ -37,7 +37,7 @@ class Step:
     inputs: tuple[int, ...]
     order: int
     tables: Int[np.ndarray, "term p"]
-    outputs: Int[np.ndarray, order]
+    outputs: Int[np.ndarray, "order"]
     absorbed: int | None = None
 
     @property
@@ -69,7 +69,7 @@ def sum_step(inputs: Sequence[int], tables: Int[np.ndarray, "term p"], modulus: 
 
 
 def product_step(
-    inputs: Sequence[int], factors: Int[np.ndarray, "term p"], outputs: Int[np.ndarray, p], text: str
+    inputs: Sequence[int], factors: Int[np.ndarray, "term p"], outputs: Int[np.ndarray, "p"], text: str
 ) -> Step:
     """outputs[Π_s factors[s, x_s] mod p]: logarithms add modulo p - 1, and a factor zero absorbs."""
     p = factors.shape[1]
@@ -117,9 +117,11 @@ def plan_by_terms(tree: Tree, modulus: int) -> Plan:
 
 def split_terms(
     poly: Polynomial,
-) -> tuple[list[tuple[tuple[int, ...], int]], dict[int, Int[np.ndarray, p]], int]:
+) -> tuple[list[tuple[tuple[int, ...], int]], dict[int, Int[np.ndarray, "p"]], int]:
     """(monomials in several variables, value table of the terms in each single variable, constant)."""
-    mixed, singles, constant = [], {}, 0
+    mixed: list[tuple[tuple[int, ...], int]] = []
+    singles: dict[int, Int[np.ndarray, "p"]] = {}
+    constant = 0
     for exponents, coefficient in poly.terms:
         occurring = [axis for axis, exponent in enumerate(exponents) if exponent]
         if len(occurring) > 1:
@@ -127,20 +129,20 @@ def split_terms(
         elif occurring:
             (axis,) = occurring
             values = coefficient * powers(np.arange(poly.modulus), exponents[axis], poly.modulus)
-            singles[axis] = (singles.get(axis, 0) + values) % poly.modulus
+            singles[axis] = (singles.get(axis, np.zeros_like(values)) + values) % poly.modulus
         else:
             constant = coefficient
     return mixed, dict(sorted(singles.items())), constant
 
 
-def _monomial_step(poly: Polynomial, exponents: Sequence[int], outputs: Int[np.ndarray, p], text: str) -> Step:
+def _monomial_step(poly: Polynomial, exponents: Sequence[int], outputs: Int[np.ndarray, "p"], text: str) -> Step:
     """outputs[Π_v n_v^e_v], read from the variables with a positive exponent."""
     inputs = [axis for axis, exponent in enumerate(exponents) if exponent]
     factors = [powers(np.arange(poly.modulus), exponents[axis], poly.modulus) for axis in inputs]
     return product_step(inputs, np.stack(factors), outputs, text)
 
 
-def _separate_composite(tree: Tree, modulus: int) -> tuple[dict[int, Int[np.ndarray, p]], int]:
+def _separate_composite(tree: Tree, modulus: int) -> tuple[dict[int, Int[np.ndarray, "p"]], int]:
     """One-variable tables of a function modulo a composite number that is a sum of such, however spelled.
 
     f is such a sum iff f(x) = Σ_v f(0, …, x_v, …, 0) - (V - 1)·f(0).

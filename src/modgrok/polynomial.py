@@ -54,7 +54,7 @@ def evaluate(tree: Tree, values: Mapping[int, IntArray], modulus: int) -> IntArr
     def value(node: Tree) -> IntArray:
         match node:
             case Integer(number):
-                return np.int64(number % modulus)
+                return np.asarray(number % modulus)
             case Variable(index):
                 return values[index]
             case Negation(operand):

@@ -22,7 +22,7 @@ ALIVE = 1e-3
 """A neuron is alive if its norm is above this share of the largest neuron's."""
 
 
-def additive_order(p: int) -> Int[np.ndarray, p]:
+def additive_order(p: int) -> Int[np.ndarray, "p"]:
     return np.arange(p)
 
 
@@ -31,13 +31,13 @@ def multiplicative_order(p: int) -> Int[np.ndarray, p - 1]:
     return exp_table(p)
 
 
-def blocks(expert: Expert, order: Int[np.ndarray, residue]) -> Float[Array, "block width residue"]:
+def blocks(expert: Expert, order: Int[np.ndarray, "residue"]) -> Float[Array, "block width residue"]:
     """The blocks of every neuron, one per term and then the readout, over residues in the given order."""
     embed = jnp.swapaxes(expert.embed[:, order, :], 1, 2)
     return jnp.concatenate([embed, expert.readout[None, :, order]])
 
 
-def normalised_spectrum(expert: Expert, order: Int[np.ndarray, residue]) -> Complex[Array, "block width frequency"]:
+def normalised_spectrum(expert: Expert, order: Int[np.ndarray, "residue"]) -> Complex[Array, "block width frequency"]:
     """One-sided DFT of every block scaled to unit length; a block that is exactly zero has spectrum zero."""
     block = blocks(expert, order)
     largest = jnp.max(jnp.abs(block), axis=-1, keepdims=True)
@@ -47,18 +47,18 @@ def normalised_spectrum(expert: Expert, order: Int[np.ndarray, residue]) -> Comp
     return spectrum / jnp.where(norm > 0, norm, 1)
 
 
-def neuron_ipr(expert: Expert, order: Int[np.ndarray, residue]) -> Float[Array, width]:
+def neuron_ipr(expert: Expert, order: Int[np.ndarray, "residue"]) -> Float[Array, "width"]:
     """IPR_k of every neuron: the mean over its blocks. A block that is exactly zero counts as 0."""
     power = jnp.abs(normalised_spectrum(expert, order)) ** 2
     return jnp.mean(jnp.sum(power**2, axis=-1), axis=0)
 
 
-def neuron_norm(expert: Expert) -> Float[Array, width]:
+def neuron_norm(expert: Expert) -> Float[Array, "width"]:
     """Length of each neuron's weights over all its blocks."""
     return jnp.sqrt(jnp.sum(expert.embed**2, axis=(0, 1)) + jnp.sum(expert.readout**2, axis=1))
 
 
-def alive(expert: Expert) -> Bool[Array, width]:
+def alive(expert: Expert) -> Bool[Array, "width"]:
     """Which neurons have a norm above `ALIVE` times the largest one; none if all weights are zero."""
     norm = neuron_norm(expert)
     return norm > ALIVE * jnp.max(norm)

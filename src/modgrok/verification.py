@@ -111,7 +111,7 @@ def verify(
     return Verification(1 - errors / count, mse, margin, count, total, errors, first, time.perf_counter() - start)
 
 
-def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, row]:
+def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
     """What integer arithmetic says."""
     tree = parse(network.expression)
     values = {index: rows[:, axis] for axis, index in enumerate(variables(tree))}
@@ -143,8 +143,8 @@ def double_precision(circuit: Circuit) -> AbstractContextManager[None]:
 
 
 def _padded(
-    rows: Int[np.ndarray, "row variable"], labels: Int[np.ndarray, row], size: int
-) -> tuple[Int[np.ndarray, "size variable"], Int[np.ndarray, size]]:
+    rows: Int[np.ndarray, "row variable"], labels: Int[np.ndarray, "row"], size: int
+) -> tuple[Int[np.ndarray, "size variable"], Int[np.ndarray, "size"]]:
     """The last chunk filled up with zeros, so that one compilation serves all chunks."""
     missing = size - len(rows)
     return np.pad(rows, ((0, missing), (0, 0))), np.pad(labels, (0, missing))
@@ -152,11 +152,11 @@ def _padded(
 
 @jax.jit
 def _check(
-    circuit: Circuit, rows: Int[Array, "row variable"], labels: Int[Array, row]
-) -> tuple[Float[Array, row], Float[Array, row]]:
+    circuit: Circuit, rows: Int[Array, "row variable"], labels: Int[Array, "row"]
+) -> tuple[Float[Array, "row"], Float[Array, "row"]]:
     """Margin and summed squared error of every row."""
 
-    def check_row(row: Int[Array, variable], label: Int[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def check_row(row: Int[Array, "variable"], label: Int[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         output = logits(circuit, row)
         target = jnp.arange(output.size) == label
         wrong = jnp.max(jnp.where(target, -jnp.inf, output))
