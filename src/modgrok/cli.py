@@ -1,0 +1,98 @@
+"""The command line: parse, call, print.
+
+A command is a module of `modgrok.commands`; it is imported only when it is called, so that `--help` and errors
+answer at once. Results go to stdout (a table, or one JSON object with --json), progress and errors to stderr.
+Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+COMMANDS = {
+    "compile": "compile a polynomial to a network with closed-form weights, and check it",
+    "verify": "check a network against integer arithmetic on every row",
+    "predict": "ask a network for one value",
+    "paper": "reproduce a table or figure of the paper",
+}
+
+
+class OneLineParser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        fail(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+def fail(message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    argv = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return run_command(argv)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def run_command(argv: list[str]) -> int:
+    from modgrok.errors import InputError
+
+    name = next((word for word in argv if not word.startswith("-")), None)
+    args = build_parser(name).parse_args(argv)
+    from rich.console import Console
+
+    command = import_module(f"modgrok.commands.{args.command}")
+    try:
+        result = command.run(args, Console(stderr=True))
+    except InputError as error:
+        fail(f"modgrok {args.command}: {error}")
+    exit_code = int(result.pop("exit_code", 0))
+    if args.json:
+        print(json.dumps(plain(result), allow_nan=False))
+    else:
+        command.show(result, Console())
+    return exit_code
+
+
+def build_parser(chosen: str | None) -> argparse.ArgumentParser:
+    """The parser; only the chosen command's own arguments are added, since that imports its module."""
+    from modgrok import __version__
+
+    parser = OneLineParser(
+        prog="modgrok",
+        description="A compiler and a laboratory for modular arithmetic in neural networks.",
+        epilog="Every command takes --json and then prints one JSON object; `modgrok COMMAND --help` says more.",
+    )
+    parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
+        if name == chosen:
+            import_module(f"modgrok.commands.{name}").add_arguments(command)
+        command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    return parser
+
+
+def plain(value: Any) -> Any:
+    """`value` with everything that JSON cannot hold (NaN, infinities) replaced by null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

@@ -1,0 +1,51 @@
+"""modgrok paper: a table or figure of the paper, published numbers beside ours."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from modgrok.commands.common import progress_bar
+from modgrok.files import write_json
+from modgrok.paper import ITEMS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = "items:\n" + "\n".join(f"  {name:10} {purpose}" for name, purpose in ITEMS.items())
+    parser.add_argument("item", choices=list(ITEMS), metavar="ITEM", help="one of the items below")
+    parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="folder for data and figures")
+    parser.add_argument("--quick", action="store_true", help="a smaller version, where the full one takes long")
+
+
+def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    item = import_module(f"modgrok.paper.{args.item}")
+    start = time.perf_counter()
+    with progress_bar(console, args.item) as progress:
+        result = item.compute(quick=args.quick, progress=progress)
+    result["seconds"] = time.perf_counter() - start
+    data = args.out / f"{args.item}.json"
+    write_json(data, result)
+    figures = item.draw(result, args.out) if hasattr(item, "draw") else []
+    return {**result, "files": [str(path) for path in (data, *figures)]}
+
+
+def show(result: dict[str, Any], console: Console) -> None:
+    console.print(f"[bold]{result['title']}[/]", highlight=False)
+    table = Table(*result["columns"].values(), box=None, pad_edge=False, header_style="bold")
+    for row in result["rows"]:
+        table.add_row(*(_cell(row[key]) for key in result["columns"]))
+    console.print(table)
+    for note in result["notes"]:
+        console.print(note, highlight=False)
+    console.print(f"[bold]{result['verdict']}[/] in {result['seconds']:.1f} s; files: {', '.join(result['files'])}")
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,12 @@
+"""Each figure and table of the paper as one named item: settings, published numbers, ours, and a verdict.
+
+An item is a module with `compute(*, quick, progress) -> dict`, plain JSON with the keys `item`, `title`, `settings`,
+`published`, `measured`, `verdict`, `notes`, `rows` (equal-keyed) and `columns` (which keys to print, and under which
+heading), and, where there is something to see, `draw(result, folder) -> list[Path]`, which draws from that stored
+result alone. `quick` asks for a smaller version where the full one takes long.
+"""
+
+ITEMS = {
+    "table1": "networks with the paper's closed-form weights on six polynomials: error and accuracy",
+    "figure1": "accuracy of the S-term sum against width: the width needed grows exponentially with S",
+}
