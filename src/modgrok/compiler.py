@@ -1,21 +1,38 @@
-"""The compiler: expression and modulus -> plan -> weights -> network."""
+"""The compiler: expression and modulus -> plan -> weights -> network, in two methods.
+
+`exact` designs the phases: any polynomial with no error, as narrow as the planner can make it, with a
+certificate. `paper` is the network of the paper's Section 4: random phases, right by averaging.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 
+from modgrok.certificate import Certificate, certify, step_margin
 from modgrok.circuit import Circuit, Expert
 from modgrok.errors import InputError
+from modgrok.exact import Kernel, exact_expert, exact_width, full_kernel, short_kernel
 from modgrok.experts import AMPLITUDES, random_product, random_sum
 from modgrok.expression import Tree, parse, parse_with_modulus, to_text
 from modgrok.field import check_modulus
 from modgrok.network import Network
-from modgrok.plan import Plan, plan_by_terms
+from modgrok.plan import Plan, Step, plan_by_shape, plan_by_terms
 
 DTYPES = ("float32", "float64")
+FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
+
+
+@dataclass(frozen=True)
+class ExactSettings:
+    """`frequencies` is "all" (exact one-hot), "minimal" (fewest neurons that are right), or a number."""
+
+    frequencies: str | int = "all"
+    dtype: str = "float64"
 
 
 @dataclass(frozen=True)
@@ -30,6 +47,21 @@ class PaperSettings:
     dtype: str = "float32"
 
 
+METHODS = {"exact": ExactSettings, "paper": PaperSettings}
+
+
+def compile(text: str, mod: int | None = None, *, method: str = "exact", **settings: Any) -> Network:
+    """A network for a polynomial: `compile("n1 n2 + 3", mod=97)`; `settings` are those of the method."""
+    if method not in METHODS:
+        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    known = [field.name for field in fields(METHODS[method])]
+    if unknown := [name for name in settings if name not in known]:
+        raise InputError(f"method {method} has no setting {unknown[0]}; its settings are {', '.join(known)}")
+    if method == "paper":
+        return compile_paper(text, mod, PaperSettings(**settings))
+    return compile_exact(text, mod, ExactSettings(**settings))
+
+
 def read(text: str, mod: int | None) -> tuple[Tree, int]:
     """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
     tree, written = parse_with_modulus(text)
@@ -40,12 +72,122 @@ def read(text: str, mod: int | None) -> tuple[Tree, int]:
     return tree, check_modulus(modulus)
 
 
+def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circuit:
+    """The experts of a plan, joined by its wires."""
+    return Circuit(tuple(experts), betas, tuple(step.inputs for step in plan.steps), len(plan.names))
+
+
+def finish(plan: Plan, experts: Sequence[Expert], betas: np.ndarray, text: str, method: str, settings: Any) -> Network:
+    """The network of a plan, its weights rounded once to the dtype of the settings."""
+    circuit = assemble(plan, experts, betas).astype(settings.dtype)
+    steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts))
+    return Network(circuit, text, plan.modulus, method, steps, asdict(settings))
+
+
+# --------------------------------------------------------------------------------------------- exact
+
+
+def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
+    """The narrowest network the planner finds, proved right in the dtype of its weights.
+
+    Where the proof fails in float32, more frequencies are used, and then float64.
+    """
+    settings = settings or ExactSettings()
+    check_exact_settings(settings)
+    tree, modulus = read(text, mod)
+    plan, kernels = best_plan(tree, modulus, settings.frequencies)
+    experts, certificate, notes = prove(plan, kernels, settings.dtype)
+    chosen = replace(settings, dtype=certificate.dtype)
+    betas = np.array([expert.beta for expert in certificate.experts])
+    network = finish(plan, experts, betas, to_text(tree), "exact", chosen)
+    return replace(network, settings={**network.settings, "certificate": certificate.json(), "notes": notes})
+
+
+def check_exact_settings(settings: ExactSettings) -> None:
+    check_dtype(settings.dtype)
+    frequencies = settings.frequencies
+    if not (frequencies in ("all", "minimal") or (isinstance(frequencies, int) and frequencies >= 1)):
+        raise InputError(f"frequencies must be all, minimal or a number of at least 1, got {frequencies!r}")
+
+
+def check_dtype(dtype: str) -> None:
+    if dtype not in DTYPES:
+        raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
+
+
+def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
+    """The plan with the fewest neurons, and the frequencies of its steps.
+
+    Candidates: the expression as typed, and its expansion into monomials; each with a final one-variable
+    function folded into the last readout, or as an expert of its own (with few frequencies a readout that sums
+    over fibres may rank wrongly).
+    """
+    candidates = []
+    for plan in candidate_plans(tree, modulus):
+        kernels = [choose_kernel(step, frequencies) for step in plan.steps]
+        width = sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels))
+        candidates.append((width, len(plan.steps), plan, kernels))
+    _, _, plan, kernels = min(candidates, key=lambda candidate: candidate[:2])
+    return plan, kernels
+
+
+def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
+    refusals, found = [], False
+    for make in (plan_by_shape, plan_by_terms):
+        for fold in (True, False):
+            try:
+                yield make(tree, modulus, flat=False, fold=fold)
+                found = True
+            except InputError as error:
+                refusals.append(error)
+    if not found:
+        raise refusals[0]
+
+
+def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
+    """The frequencies of one step: at least as many as asked for, and enough to rank every class right."""
+    if frequencies == "all":
+        return full_kernel(step.order)
+    fewest = 1 if frequencies == "minimal" else int(frequencies)
+    for count in [fewest, *(rung for rung in FREQUENCY_LADDER if rung > fewest)]:
+        kernel = short_kernel(step.order, count)
+        if kernel.exact or step_margin(step, kernel)[0] > 1e-9:
+            return kernel
+    return full_kernel(step.order)
+
+
+def prove(plan: Plan, kernels: Sequence[Kernel], dtype: str) -> tuple[list[Expert], Certificate, list[str]]:
+    """Experts and certificate; more frequencies and then float64 where the proof fails."""
+    notes: list[str] = []
+    while True:
+        experts = [exact_expert(step, kernel) for step, kernel in zip(plan.steps, kernels)]
+        certificate = certify(plan, kernels, experts, dtype)
+        if certificate.holds:
+            return experts, certificate, notes
+        weakest = next(k for k, expert in enumerate(certificate.experts) if not expert.holds)
+        if not kernels[weakest].exact:
+            count = 2 * len(kernels[weakest].frequencies)
+            notes.append(f"{dtype} is not proved with fewer than {count} frequencies in expert {weakest + 1}")
+            kernels = [
+                choose_kernel(step, count) if k == weakest else kernel
+                for k, (step, kernel) in enumerate(zip(plan.steps, kernels))
+            ]
+        elif dtype != "float64":
+            notes.append(f"{dtype} is not proved with all frequencies; float64 is used")
+            dtype = "float64"
+        else:
+            return experts, certificate, [*notes, "no proof in float64: rounding may exceed the margin"]
+
+
+# --------------------------------------------------------------------------------------------- paper
+
+
 def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | None = None) -> Network:
     """The network of the paper's Section 4, with random phases drawn from the seed."""
     settings = settings or PaperSettings()
     check_paper_settings(settings)
     tree, modulus = read(text, mod)
-    plan = plan_by_terms(tree, modulus)
+    plan = plan_by_terms(tree, modulus, flat=True)
     experts = []
     for k, step in enumerate(plan.steps):
         rng = np.random.default_rng([settings.seed, k])
@@ -53,29 +195,14 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
             experts.append(random_product(step, settings.mul_width, rng))
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
-    circuit = assemble(plan, experts, np.full(len(experts), settings.beta)).astype(settings.dtype)
-    steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts))
-    return Network(circuit, to_text(tree), modulus, "paper", steps, asdict(settings))
+    return finish(plan, experts, np.full(len(experts), settings.beta), to_text(tree), "paper", settings)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:
+    check_dtype(settings.dtype)
     if settings.normalisation not in AMPLITUDES:
         raise InputError(f"normalisation must be one of {', '.join(AMPLITUDES)}, got {settings.normalisation!r}")
-    if settings.dtype not in DTYPES:
-        raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {settings.dtype!r}")
     if not (np.isfinite(settings.beta) and settings.beta > 0):
         raise InputError(f"beta must be a positive number, got {settings.beta}; the paper uses 100")
     if settings.seed < 0:
         raise InputError(f"the seed must be a non-negative integer, got {settings.seed}; give --seed 0")
-
-
-def assemble(plan: Plan, experts: list[Expert], betas: np.ndarray) -> Circuit:
-    """The experts of a plan, joined by its wires."""
-    return Circuit(tuple(experts), betas, tuple(step.inputs for step in plan.steps), len(plan.names))
-
-
-def compile(text: str, mod: int | None = None, *, method: str = "paper", **settings: Any) -> Network:
-    """A network for a polynomial: `compile("n1 n2 + 3", mod=97)`; `settings` are those of the method."""
-    if method != "paper":
-        raise InputError(f"method must be paper, got {method!r}")
-    return compile_paper(text, mod, PaperSettings(**settings))

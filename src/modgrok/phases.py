@@ -201,7 +201,5 @@ def real_design(terms: int) -> Design:
 def check_terms(terms: int) -> int:
     """`terms` itself if a design can have so many; widths grow as 2^terms."""
     if not 1 <= terms <= 12:
-        raise InputError(
-            f"a sum in one expert has 1 to 12 terms, got {terms}; add more terms with a tree of experts"
-        )
+        raise InputError(f"a sum in one expert has 1 to 12 terms, got {terms}; add more terms with a tree of experts")
     return terms

@@ -1,27 +1,32 @@
-"""From a polynomial to the experts that compute it: a plan that can be printed before any weight exists.
+"""From an expression to the experts that compute it: a plan that can be printed before any weight exists.
 
 Every step of a plan computes h(g_1(x_1) + … + g_S(x_S)) over a cyclic group Z_m, with an absorbing element
-where needed: a sum modulo p has m = p; a product modulo p has m = p - 1, since logarithms of non-zero residues
-add modulo p - 1 and zero absorbs. Coefficients, exponents, constants and whole one-variable functions fold into
-the tables g_s and h, so they cost no neuron.
+where needed: a sum modulo p has m = p; a product modulo p has m = p - 1, since logarithms of non-zero
+residues add modulo p - 1 and zero absorbs.
+
+While a plan is made, a value is a `Signal`: a wire and a table that relabels it. Whatever happens to one wire
+alone (coefficients, constants, powers, whole one-variable functions) only changes the table and costs no
+neuron; an expert is needed only where two wires meet. Equal steps are made once and shared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
-from modgrok.expression import Tree, variables
+from modgrok.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, variable_names, variables
 from modgrok.field import exp_table, factors_text, is_prime, log_table, powers
-from modgrok.polynomial import LARGEST_TABLE, Polynomial, polynomial, reduce, value_table
+from modgrok.polynomial import LARGEST_TABLE, reduce, value_table
 
 ABSORBED = -1
 """Stands in a table g_s for the absorbing element (the logarithm of zero)."""
+
+Table = Int[np.ndarray, "p"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,10 @@ class Step:
     def terms(self) -> int:
         return len(self.inputs)
 
+    @property
+    def classes(self) -> int:
+        return self.tables.shape[1]
+
 
 @dataclass(frozen=True)
 class Plan:
@@ -63,102 +72,219 @@ class Plan:
         return {"kind": step.kind, "text": step.text, "inputs": inputs, "width": width, "order": step.order}
 
 
+@dataclass(frozen=True, eq=False)
+class Signal:
+    """table[residue on the wire]; a wire of None is a constant, table[0]."""
+
+    wire: int | None
+    table: Table
+    text: str
+
+    def relabelled(self, table: Table, text: str) -> Signal:
+        return replace(self, table=table, text=text)
+
+
+class Planner:
+    """Turns an expression tree into steps, sharing those that are equal.
+
+    `flat` puts all terms of a sum, and all factors of a product, into one expert as the paper does; otherwise
+    they are combined two at a time, which costs width linear in their number where a flat sum is exponential.
+    """
+
+    def __init__(self, tree: Tree, modulus: int, *, flat: bool) -> None:
+        self.modulus, self.flat = modulus, flat
+        self.residues = np.arange(modulus)
+        self.names = tuple(variable_names(tree))
+        self.wires = {index: wire for wire, index in enumerate(variables(tree))}
+        self.steps: list[Step] = []
+        self.made: dict[tuple[Any, ...], Signal] = {}
+
+    def plan(self, result: Signal, *, fold: bool = True) -> Plan:
+        """The plan whose last expert puts out `result`.
+
+        Its table becomes the readout of the last step (`fold`), or a one-input expert of its own.
+        """
+        last = len(self.names) + len(self.steps) - 1
+        steps = list(self.steps)
+        identical = np.array_equal(result.table, self.residues)
+        if result.wire == last >= len(self.names) and (fold or identical):
+            table, step = result.table, steps[-1]
+            absorbed = None if step.absorbed is None else int(table[step.absorbed])
+            steps[-1] = replace(step, outputs=table[step.outputs], absorbed=absorbed, text=result.text)
+        else:
+            steps.append(self.relabelling(result))
+        return Plan(self.modulus, self.names, needed(steps, len(self.names)))
+
+    def relabelling(self, signal: Signal) -> Step:
+        """A one-variable function as an expert: the sum of one term."""
+        wire = 0 if signal.wire is None else signal.wire
+        table = np.broadcast_to(signal.table, self.modulus)[None]
+        return Step("relabel", signal.text, (wire,), self.modulus, table, self.residues)
+
+    def signal(self, tree: Tree) -> Signal:
+        match tree:
+            case Integer(value):
+                return self.constant(value)
+            case Variable(index):
+                return Signal(self.wires[index], self.residues, f"n{index}")
+            case Negation(operand):
+                inner = self.signal(operand)
+                return inner.relabelled(-inner.table % self.modulus, f"-{bracket(inner.text)}")
+            case Power(base, exponent):
+                inner = self.signal(base)
+                return inner.relabelled(
+                    powers(inner.table, exponent, self.modulus), f"{bracket(inner.text)}^{exponent}"
+                )
+            case Sum(terms):
+                return self.combine([self.signal(term) for term in terms], np.add, 0, self.add)
+            case Product(factors):
+                return self.combine([self.signal(factor) for factor in factors], np.multiply, 1, self.multiply)
+
+    def constant(self, value: int) -> Signal:
+        return Signal(None, np.full(self.modulus, value % self.modulus), str(value))
+
+    def combine(
+        self,
+        signals: Sequence[Signal],
+        operation: Callable[[Table, Table], Table],
+        neutral: int,
+        meet: Callable[[tuple[Signal, ...]], Signal],
+    ) -> Signal:
+        """Merge signals on the same wire in their tables, then let the remaining wires meet in experts."""
+        merged: dict[int | None, Signal] = {}
+        for signal in signals:
+            before = merged.get(signal.wire)
+            if before is not None:
+                table = operation(before.table, signal.table) % self.modulus
+                text = joined([before.text, signal.text], operation)
+                signal = signal.relabelled(table, text)
+            merged[signal.wire] = signal
+        for wire in [wire for wire in merged if wire is not None]:
+            if self.recognised(merged[wire]).wire is None:
+                vanished = merged.pop(wire)
+                table = operation(merged[None].table, vanished.table) if None in merged else vanished.table
+                merged[None] = self.constant(int(table[0]))
+        constant = merged.pop(None, None)
+        varying = tuple(merged[wire] for wire in sorted(wire for wire in merged if wire is not None))
+        if not varying:
+            return constant if constant is not None else self.constant(neutral)
+        result = self.tree(varying, meet)
+        if constant is None:
+            return result
+        table = operation(result.table, constant.table) % self.modulus
+        parts = [constant.text, result.text] if operation is np.multiply else [result.text, constant.text]
+        return self.recognised(result.relabelled(table, joined(parts, operation)))
+
+    def recognised(self, signal: Signal) -> Signal:
+        """A signal whose table is constant is a constant, on no wire."""
+        constant = bool((signal.table == signal.table[0]).all())
+        return replace(signal, wire=None) if constant else signal
+
+    def tree(self, signals: tuple[Signal, ...], meet: Callable[[tuple[Signal, ...]], Signal]) -> Signal:
+        """A balanced tree of two-input experts, or one expert if the plan is flat."""
+        if len(signals) == 1:
+            return signals[0]
+        if self.flat or len(signals) == 2:
+            return meet(signals)
+        half = (len(signals) + 1) // 2
+        return meet((self.tree(signals[:half], meet), self.tree(signals[half:], meet)))
+
+    def add(self, signals: tuple[Signal, ...]) -> Signal:
+        tables = np.stack([signal.table for signal in signals])
+        text = joined([signal.text for signal in signals], np.add)
+        return self.share(sum_step([int(signal.wire or 0) for signal in signals], tables, self.modulus, text))
+
+    def multiply(self, signals: tuple[Signal, ...]) -> Signal:
+        if not is_prime(self.modulus):
+            raise InputError(
+                f"products of variables need a prime modulus, got {self.modulus} = {factors_text(self.modulus)}; "
+                "sums of one-variable terms work for any modulus"
+            )
+        tables = np.stack([signal.table for signal in signals])
+        text = joined([signal.text for signal in signals], np.multiply)
+        return self.share(product_step([int(signal.wire or 0) for signal in signals], tables, self.residues, text))
+
+    def share(self, step: Step) -> Signal:
+        key = (step.kind, step.inputs, step.tables.tobytes())
+        if key not in self.made:
+            self.steps.append(step)
+            wire = len(self.names) + len(self.steps) - 1
+            self.made[key] = Signal(wire, self.residues, step.text)
+        return self.made[key]
+
+
+def needed(steps: Sequence[Step], variables: int) -> tuple[Step, ...]:
+    """The steps that the last one depends on, with their wires numbered anew."""
+    used = {len(steps) - 1}
+    for k in reversed(range(len(steps))):
+        if k in used:
+            used |= {wire - variables for wire in steps[k].inputs if wire >= variables}
+    kept = sorted(used)
+    wire = {variables + k: variables + new for new, k in enumerate(kept)}
+    return tuple(replace(steps[k], inputs=tuple(wire.get(w, w) for w in steps[k].inputs)) for k in kept)
+
+
+def bracket(text: str) -> str:
+    """Parentheses around anything but a single name or number."""
+    return text if text.isalnum() else f"({text})"
+
+
+def joined(texts: Sequence[str], operation: Callable[..., Any]) -> str:
+    if operation is np.add:
+        return " + ".join(texts).replace("+ -", "- ")
+    return " ".join(f"({text})" if " + " in text or " - " in text or text.startswith("-") else text for text in texts)
+
+
 def sum_step(inputs: Sequence[int], tables: Int[np.ndarray, "term p"], modulus: int, text: str) -> Step:
     """Adds one-variable functions modulo any modulus."""
     return Step("sum", text, tuple(inputs), modulus, tables % modulus, np.arange(modulus))
 
 
-def product_step(
-    inputs: Sequence[int], factors: Int[np.ndarray, "term p"], outputs: Int[np.ndarray, "p"], text: str
-) -> Step:
+def product_step(inputs: Sequence[int], factors: Int[np.ndarray, "term p"], outputs: Table, text: str) -> Step:
     """outputs[Π_s factors[s, x_s] mod p]: logarithms add modulo p - 1, and a factor zero absorbs."""
     p = factors.shape[1]
     return Step(
-        "product",
-        text,
-        tuple(inputs),
-        p - 1,
-        log_table(p)[factors % p],
-        outputs[exp_table(p)],
-        int(outputs[0]),
+        "product", text, tuple(inputs), p - 1, log_table(p)[factors % p], outputs[exp_table(p)], int(outputs[0])
     )
 
 
-def plan_by_terms(tree: Tree, modulus: int) -> Plan:
+def plan_by_shape(tree: Tree, modulus: int, *, flat: bool = False, fold: bool = True) -> Plan:
+    """A plan that follows the expression as typed: a power of a sum is a relabelled sum, not its expansion."""
+    planner = Planner(tree, modulus, flat=flat)
+    return planner.plan(planner.signal(tree), fold=fold)
+
+
+def plan_by_terms(tree: Tree, modulus: int, *, flat: bool = True, fold: bool = True) -> Plan:
     """Section 4 of the paper: one product expert per monomial in several variables, one sum expert over them.
 
-    All terms in one variable are one relabelled input of the sum, and the constant joins the first input: a
-    one-variable term must not pass through a product expert, whose zero rule is wrong for exponent 0.
-    A single monomial with a constant is one product expert whose outputs are relabelled.
+    Terms in one variable are relabelled inputs of the sum: they must not pass through a product expert, whose
+    zero rule is wrong for exponent 0.
     """
-    poly = reduce(tree, modulus)
-    names = tuple(f"n{index}" for index in poly.variables)
-    mixed, singles, constant = split_terms(poly)
-    if mixed and not is_prime(modulus):
-        singles, constant = _separate_composite(tree, modulus)
-        mixed = []
-    residues = np.arange(modulus)
-    if len(mixed) == 1 and not singles:
-        ((exponents, coefficient),) = mixed
-        outputs = (coefficient * residues + constant) % modulus
-        return Plan(modulus, names, (_monomial_step(poly, exponents, outputs, str(poly)),))
-    steps = [
-        _monomial_step(poly, exponents, residues, str(polynomial(modulus, poly.variables, {exponents: 1})))
-        for exponents, _ in mixed
-    ]
-    rows = [coefficient * residues % modulus for _, coefficient in mixed] + list(singles.values())
-    inputs = [len(names) + k for k in range(len(mixed))] + list(singles)
-    if not rows:
-        rows, inputs = [np.zeros(modulus, dtype=np.int64)], [0]
-    rows[0] = (rows[0] + constant) % modulus
-    steps.append(sum_step(inputs, np.stack(rows), modulus, str(poly)))
-    return Plan(modulus, names, tuple(steps))
+    planner = Planner(tree, modulus, flat=flat)
+    try:
+        result = planner.signal(reduce(tree, modulus).tree)
+    except InputError:
+        lines = one_variable_parts(tree, modulus)
+        if lines is None:
+            raise
+        planner = Planner(tree, modulus, flat=flat)
+        parts = [Signal(wire, line, f"g({name})") for wire, (name, line) in enumerate(zip(planner.names, lines))]
+        result = planner.combine(parts, np.add, 0, planner.add)
+    return planner.plan(result, fold=fold)
 
 
-def split_terms(
-    poly: Polynomial,
-) -> tuple[list[tuple[tuple[int, ...], int]], dict[int, Int[np.ndarray, "p"]], int]:
-    """(monomials in several variables, value table of the terms in each single variable, constant)."""
-    mixed: list[tuple[tuple[int, ...], int]] = []
-    singles: dict[int, Int[np.ndarray, "p"]] = {}
-    constant = 0
-    for exponents, coefficient in poly.terms:
-        occurring = [axis for axis, exponent in enumerate(exponents) if exponent]
-        if len(occurring) > 1:
-            mixed.append((exponents, coefficient))
-        elif occurring:
-            (axis,) = occurring
-            values = coefficient * powers(np.arange(poly.modulus), exponents[axis], poly.modulus)
-            singles[axis] = (singles.get(axis, np.zeros_like(values)) + values) % poly.modulus
-        else:
-            constant = coefficient
-    return mixed, dict(sorted(singles.items())), constant
+def one_variable_parts(tree: Tree, modulus: int) -> list[Table] | None:
+    """Tables g_v with f = Σ_v g_v(n_v), for a function that is such a sum however it is spelled; else None.
 
-
-def _monomial_step(poly: Polynomial, exponents: Sequence[int], outputs: Int[np.ndarray, "p"], text: str) -> Step:
-    """outputs[Π_v n_v^e_v], read from the variables with a positive exponent."""
-    inputs = [axis for axis, exponent in enumerate(exponents) if exponent]
-    factors = [powers(np.arange(poly.modulus), exponents[axis], poly.modulus) for axis in inputs]
-    return product_step(inputs, np.stack(factors), outputs, text)
-
-
-def _separate_composite(tree: Tree, modulus: int) -> tuple[dict[int, Int[np.ndarray, "p"]], int]:
-    """One-variable tables of a function modulo a composite number that is a sum of such, however spelled.
-
-    f is such a sum iff f(x) = Σ_v f(0, …, x_v, …, 0) - (V - 1)·f(0).
+    f is one iff f(x) = Σ_v f(0, …, x_v, …, 0) - (V - 1)·f(0). The first table carries the constant. This lets
+    composite moduli have products that vanish, as 3·n1·n2·(n1 - 1) does modulo 6.
     """
-    axes = variables(tree)
-    if modulus ** len(axes) <= LARGEST_TABLE:
-        table = value_table(tree, modulus)
-        zero, total = (0,) * len(axes), 0
-        singles = {}
-        for axis in range(len(axes)):
-            line = table[tuple(slice(None) if k == axis else 0 for k in range(len(axes)))] - table[zero]
-            singles[axis] = line % modulus
-            total = total + line.reshape([-1 if k == axis else 1 for k in range(len(axes))])
-        if np.array_equal(table, (total + table[zero]) % modulus):
-            return {axis: line for axis, line in singles.items() if line.any()}, int(table[zero])
-    raise InputError(
-        f"products of variables need a prime modulus, got {modulus} = {factors_text(modulus)}; "
-        "sums of one-variable terms work for any modulus"
-    )
+    axes = len(variables(tree))
+    if is_prime(modulus) or modulus**axes > LARGEST_TABLE:
+        return None
+    table = value_table(tree, modulus)
+    corner = table[(0,) * axes]
+    lines = [table[tuple(slice(None) if k == axis else 0 for k in range(axes))] - corner for axis in range(axes)]
+    lines[0] = lines[0] + corner
+    total = sum(line.reshape([-1 if k == axis else 1 for k in range(axes)]) for axis, line in enumerate(lines))
+    return [line % modulus for line in lines] if np.array_equal(table, total % modulus) else None

@@ -1,0 +1,158 @@
+"""Proofs that a compiled network is right on every input, however many there are.
+
+For each expert: its margin in real arithmetic, which follows from the kernel and the tables alone; a bound on
+how far the computed logits can be from the ideal ones; and the inverse temperature that makes its softmax
+one-hot up to rounding. If margin > 2·bound for every expert, the argmax is right on the whole table.
+
+**The bound** (Higham's model: every operation has relative error at most u, n of them γ_n = nu/(1 - nu)).
+Let a_j = Σ_s max_i |embed[s,i,j]| bound the hidden neuron j. Term s carries a relative error δ_s: u for the rounded
+weight and, if it reads another expert, γ_p for mixing p columns and 2τ for the mass τ that its softmax puts
+elsewhere. So the hidden neuron is off by at most E_j = Σ_s (δ_s + γ_S(1 + δ_s))·max_i|embed[s,i,j]|, its power by
+(a_j + E_j)^P(1 + γ_P) - a_j^P, and a logit by
+
+    Σ_j |readout[j,q]| · ((a_j + E_j)^P(1 + γ_P)(1 + u)(1 + γ_N) - a_j^P).
+
+**The softmax.** Wrong logits are at least g = margin - 2·bound below the right one, so each wrong class gets less
+than e^(-βg), up to the rounding of β·logit, 4β·u·max|logit|, and of the quotient, (p + 4)u.
+β = (log p + log 1/u)/g makes the mass on wrong classes smaller than rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from modgrok.circuit import Expert
+from modgrok.exact import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
+from modgrok.plan import Plan, Step
+
+CHUNK = 256
+
+
+@dataclass(frozen=True)
+class ExpertCertificate:
+    """margin: real arithmetic; bound: on the error of a logit; beta: chosen from both."""
+
+    margin: float
+    bound: float
+    beta: float
+    leak: float
+
+    @property
+    def holds(self) -> bool:
+        return self.margin > 2 * self.bound and np.isfinite(self.leak)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Whether the network is proved right on its whole table in its dtype, and by what margins."""
+
+    dtype: str
+    experts: tuple[ExpertCertificate, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(expert.holds for expert in self.experts)
+
+    def json(self) -> dict[str, Any]:
+        last = self.experts[-1]
+        return {
+            "holds": self.holds,
+            "dtype": self.dtype,
+            "margin": last.margin,
+            "error_bound": last.bound,
+            "experts": [{"margin": e.margin, "error_bound": e.bound, "beta": e.beta} for e in self.experts],
+        }
+
+
+def certify(plan: Plan, kernels: Sequence[Kernel], experts: Sequence[Expert], dtype: str) -> Certificate:
+    """Certificates of all experts in order, each with the leaks of those that it reads."""
+    unit = float(np.finfo(dtype).eps) / 2
+    found: list[ExpertCertificate] = []
+    for step, kernel, expert in zip(plan.steps, kernels, experts):
+        leaks = [found[w - len(plan.names)].leak if w >= len(plan.names) else None for w in step.inputs]
+        margin, largest = step_margin(step, kernel)
+        bound = logit_bound(expert, leaks, unit)
+        found.append(choose_beta(margin, bound, largest, plan.modulus, unit))
+    return Certificate(dtype, tuple(found))
+
+
+def choose_beta(margin: float, bound: float, largest: float, classes: int, unit: float) -> ExpertCertificate:
+    gap = margin - 2 * bound - 4 * unit * largest
+    if not gap > 0:
+        return ExpertCertificate(margin, bound, 1.0, np.inf)
+    beta = float((np.log(classes) + np.log(1 / unit)) / gap)
+    leak = float(classes * np.exp(-beta * gap) + (classes + 4) * unit)
+    return ExpertCertificate(margin, bound, beta, leak)
+
+
+def logit_bound(expert: Expert, leaks: Sequence[float | None], unit: float) -> float:
+    """The largest possible difference between a computed logit and the ideal one."""
+    gamma = lambda n: n * unit / (1 - n * unit)  # noqa: E731
+    residues = expert.embed.shape[1]
+    largest = np.abs(np.asarray(expert.embed)).max(axis=1)
+    relative = np.array([unit if leak is None else unit + gamma(residues) + 2 * leak for leak in leaks])
+    error = ((relative + gamma(expert.terms) * (1 + relative))[:, None] * largest).sum(axis=0)
+    ideal = largest.sum(axis=0)
+    power, width = expert.power, expert.width
+    computed = (ideal + error) ** power * (1 + gamma(power)) * (1 + unit) * (1 + gamma(width))
+    off = computed - ideal**power + 16 * np.finfo(float).eps * computed
+    return float((off @ np.abs(np.asarray(expert.readout))).max())
+
+
+def step_margin(step: Step, kernel: Kernel) -> tuple[float, float]:
+    """(smallest correct logit minus best wrong one, largest logit in size) over all inputs, in real arithmetic.
+
+    With no input zero the logits are K(t - t') summed over the t' in each fibre of h; with some input zero
+    they depend only on how many are not.
+    """
+    if is_constant(step):
+        return 1.0, 1.0
+    margin, largest = _injective(step, kernel) if _is_injective(step) else _by_fibres(step, kernel)
+    if step.absorbed is None:
+        return margin, largest
+    logits = zero_logits(step, kernel)
+    right = logits[:, step.absorbed]
+    wrong = np.delete(logits, step.absorbed, axis=1).max(axis=1)
+    return min(margin, float((right - wrong).min())), max(largest, float(np.abs(logits).max()))
+
+
+def zero_logits(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class"]:
+    """Ideal logits when n = 0 … S-1 of the inputs are not zero."""
+    zero = (np.arange(step.classes) == step.absorbed).astype(float)
+    if kernel.exact:
+        return np.stack([zero] * step.terms)
+    votes = ZERO_VOTE * (step.terms - np.arange(step.terms)) ** float(step.terms)
+    return zero_residue(step, kernel) + constant_row(step, kernel) + votes[:, None] * zero
+
+
+def _is_injective(step: Step) -> bool:
+    return len(np.unique(step.outputs)) == len(step.outputs)
+
+
+def _injective(step: Step, kernel: Kernel) -> tuple[float, float]:
+    """Every class has at most one preimage: only t - t' counts; classes without one have logit 0."""
+    values = kernel.values()
+    others = values[1:].max(initial=-np.inf)
+    if step.classes > step.order:
+        others = max(others, 0.0)
+    return float(values[0] - others), float(np.abs(values).max())
+
+
+def _by_fibres(step: Step, kernel: Kernel) -> tuple[float, float]:
+    """Any h: the logits of a class are the kernel convolved with the indicator of its fibre."""
+    transform = np.fft.rfft(kernel.values())
+    right, wrong, largest = np.empty(step.order), np.full(step.order, -np.inf), 0.0
+    for begin in range(0, step.classes, CHUNK):
+        classes = np.arange(begin, min(begin + CHUNK, step.classes))
+        fibres = step.outputs[None, :] == classes[:, None]
+        logits = np.fft.irfft(np.fft.rfft(fibres) * transform, step.order)
+        inside = fibres.any(axis=0)
+        right[inside] = (logits * fibres).sum(axis=0)[inside]
+        wrong = np.maximum(wrong, np.where(fibres, -np.inf, logits).max(axis=0))
+        largest = max(largest, float(np.abs(logits).max()))
+    return float((right - wrong).min()), largest
