@@ -96,11 +96,16 @@ def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | N
     check_exact_settings(settings)
     tree, modulus = read(text, mod)
     plan, kernels = best_plan(tree, modulus, settings.frequencies)
-    experts, certificate, notes = prove(plan, kernels, settings.dtype)
+    kernels, experts, certificate, notes = prove(plan, kernels, settings.dtype)
     chosen = replace(settings, dtype=certificate.dtype)
     betas = np.array([expert.beta for expert in certificate.experts])
     network = finish(plan, experts, betas, to_text(tree), "exact", chosen)
-    return replace(network, settings={**network.settings, "certificate": certificate.json(), "notes": notes})
+    steps = tuple(
+        {**about, "frequencies": kernel.frequencies.tolist(), "margin": proof.margin, "beta": proof.beta}
+        for about, kernel, proof in zip(network.plan, kernels, certificate.experts)
+    )
+    found = {"certificate": certificate.json(), "notes": notes}
+    return replace(network, plan=steps, settings={**network.settings, **found})
 
 
 def check_exact_settings(settings: ExactSettings) -> None:
@@ -156,14 +161,14 @@ def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
     return full_kernel(step.order)
 
 
-def prove(plan: Plan, kernels: Sequence[Kernel], dtype: str) -> tuple[list[Expert], Certificate, list[str]]:
-    """Experts and certificate; more frequencies and then float64 where the proof fails."""
+def prove(plan: Plan, kernels: list[Kernel], dtype: str) -> tuple[list[Kernel], list[Expert], Certificate, list[str]]:
+    """Kernels, experts and certificate; more frequencies and then float64 where the proof fails."""
     notes: list[str] = []
     while True:
         experts = [exact_expert(step, kernel) for step, kernel in zip(plan.steps, kernels)]
         certificate = certify(plan, kernels, experts, dtype)
         if certificate.holds:
-            return experts, certificate, notes
+            return kernels, experts, certificate, notes
         weakest = next(k for k, expert in enumerate(certificate.experts) if not expert.holds)
         if not kernels[weakest].exact:
             count = 2 * len(kernels[weakest].frequencies)
@@ -176,7 +181,7 @@ def prove(plan: Plan, kernels: Sequence[Kernel], dtype: str) -> tuple[list[Exper
             notes.append(f"{dtype} is not proved with all frequencies; float64 is used")
             dtype = "float64"
         else:
-            return experts, certificate, [*notes, "no proof in float64: rounding may exceed the margin"]
+            return kernels, experts, certificate, [*notes, "no proof in float64: rounding may exceed the margin"]
 
 
 # --------------------------------------------------------------------------------------------- paper

@@ -22,8 +22,8 @@ from modgrok.expression import parse, variables
 from modgrok.network import Network
 from modgrok.polynomial import evaluate
 
-CHUNK_BYTES = 1 << 26
-"""Memory that the activations of one chunk of rows may take."""
+CHUNK_BYTES = 1 << 24
+"""Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""
 
