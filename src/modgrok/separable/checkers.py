@@ -1,0 +1,135 @@
+"""Checks of witnesses and obstructions that share no code with what finds them.
+
+A witness is compared with the whole table. An obstruction is checked in plain Python from the table alone: the
+reduction is done again, and each kind of certificate is taken as a claim to be proved:
+
+  distinct-lines          nothing to give; the lines are counted
+  counting                lines: for each value, a line; how often the values stand there adds up to more than m
+  no-cyclic-automorphism  nothing to give; all symmetries are enumerated with exact refinement
+  pairs                   side, colours: a table that depends only on exact contingency tables; certificate: refutes it
+  search                  transposed, tree: see `tree_checker`
+  symmetry                symmetries, core, transposed, tree: k + 1 symmetries, k the room the bounds leave, carry
+                          `core` to disjoint sets; the tree refutes that its fibres are all at their bounds
+
+A certificate that is malformed is refused like a wrong one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from modgrok.separable.cycle_checker import has_cyclic_automorphism
+from modgrok.separable.tree_checker import check_tree
+from modgrok.separable.verdict import Obstruction, Witness
+
+Rows = list[tuple[int, ...]]
+
+
+def check_witness(table: np.ndarray, witness: Witness) -> bool:
+    """Does h(g1(a) + g2(b)) = f(a, b) hold for every cell?"""
+    m = witness.group_order
+    elements = [t for t in (*witness.g1, *witness.g2) if t is not None]
+    if (len(witness.g1), len(witness.g2)) != np.shape(table) or len(witness.h) != m:
+        return False
+    if not all(0 <= t < m for t in elements):
+        return False
+    for a, x in enumerate(witness.g1):
+        image = [
+            witness.h_absorbing if x is None or y is None else witness.h[(x + y) % m] for y in witness.g2
+        ]
+        if image != table[a].tolist():
+            return False
+    return True
+
+
+def check_obstruction(table: np.ndarray, group_order: int, absorbing: bool, obstruction: Obstruction) -> bool:
+    """Does the obstruction prove that the table is not in the class?"""
+    rows = [tuple(row) for row in np.asarray(table).tolist()]
+    columns = list(zip(*rows))
+    constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()
+    if {absorbed for absorbed, _ in obstruction.cases} != (constants or {None}):
+        return False
+    try:
+        return all(
+            check_case(distinct(rows, columns, absorbed), group_order, certificate)
+            for absorbed, certificate in obstruction.cases
+        )
+    except (KeyError, IndexError, TypeError, ValueError):
+        return False
+
+
+def distinct(rows: Rows, columns: Rows, absorbed: int | None) -> Rows:
+    """The distinct rows of distinct columns, without the lines that are constantly `absorbed`."""
+    kept = [b for b, column in enumerate(columns) if absorbed is None or set(column) != {absorbed}]
+    left = [tuple(row[b] for b in kept) for row in rows if absorbed is None or set(row) != {absorbed}]
+    distinct_rows = list(dict.fromkeys(left))
+    return list(zip(*dict.fromkeys(zip(*distinct_rows))))
+
+
+def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+    """`rows` are pairwise distinct, and so are the columns; no injective placement may exist."""
+    columns = list(zip(*rows))
+    if not rows or not columns:
+        return False
+    kind = certificate["kind"]
+    if kind == "distinct-lines":
+        return max(len(rows), len(columns)) > m
+    values = sorted({v for row in rows for v in row})
+    if kind == "counting":
+        lines = [rows[k] if side == "row" else columns[k] for side, k in certificate["lines"]]
+        return len(lines) == len(values) and sum(line.count(v) for v, line in zip(values, lines)) > m
+    if kind == "no-cyclic-automorphism":
+        return len(rows) == len(columns) == m > 1 and not has_cyclic_automorphism(rows)
+    if kind == "pairs":
+        return check_pairs(rows if certificate["side"] == "column" else columns, m, certificate)
+    need = {v: max(line.count(v) for line in rows + columns) for v in values}
+    ceiling = dict.fromkeys(values, m)
+    if kind == "symmetry":
+        core = [values[v] for v in certificate["core"]]
+        if not check_symmetries(rows, values, core, m - sum(need.values()), certificate["symmetries"]):
+            return False
+        ceiling |= {v: need[v] for v in core}
+    elif kind != "search":
+        return False
+    return check_tree(columns if certificate["transposed"] else rows, m, need, ceiling, values, certificate["tree"])
+
+
+def check_pairs(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+    """m rows: the contingency table of two columns depends on the difference of their places alone."""
+    columns, colours = list(zip(*rows)), certificate["colours"]
+    if len(rows) != m or len(colours) != len(columns):
+        return False
+    colour_of: dict[tuple, int] = {}
+    for first, colour_row in zip(columns, colours):
+        if len(colour_row) != len(columns):
+            return False
+        for second, colour in zip(columns, colour_row):
+            if colour_of.setdefault(tuple(sorted(zip(first, second))), colour) != colour:
+                return False
+    # Different columns differ in their colour with themselves, so the lines of `colours` need no reduction.
+    lines = [tuple(row) for row in colours]
+    if len(set(lines)) < len(lines) or len(set(zip(*lines))) < len(lines):
+        return False
+    return check_case(lines, m, certificate["certificate"])
+
+
+def check_symmetries(
+    rows: Rows, values: list[int], core: list[int], room: int, symmetries: list[list[list[int]]]
+) -> bool:
+    """More symmetries than there is room, each true of every cell, with disjoint images of the core."""
+    if len(symmetries) <= room:
+        return False
+    images: list[int] = []
+    for row_map, column_map, value_map in symmetries:
+        for permutation, size in ((row_map, len(rows)), (column_map, len(rows[0])), (value_map, len(values))):
+            if sorted(permutation) != list(range(size)):
+                return False
+        image = {v: values[value_map[i]] for i, v in enumerate(values)}
+        for a, row in enumerate(rows):
+            target = rows[row_map[a]]
+            if any(target[column_map[b]] != image[v] for b, v in enumerate(row)):
+                return False
+        images.extend(image[v] for v in core)
+    return len(set(images)) == len(images)

@@ -1,0 +1,111 @@
+"""Obstructions that need no search, and the words for every kind of obstruction.
+
+Counting. Cells of one row have different sums because y is injective; the same for columns. So the fibre of v has
+at least as many members as the most times v stands in one line, and Σ_v of that must not exceed m. Nothing else of
+the group is used: a table whose bounds add up to 193 is in the class of no group of order below 193.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from modgrok.separable.reduction import Reduced
+from modgrok.separable.verdict import Certificate, Obstruction
+
+MOST_VALUES_NAMED = 3
+
+
+def distinct_lines(reduced: Reduced, order: int) -> Certificate | None:
+    """More distinct rows or columns than the group has elements."""
+    return {"kind": "distinct-lines"} if max(reduced.cells.shape) > order else None
+
+
+def counting(reduced: Reduced, order: int) -> Certificate | None:
+    """The bounds on the fibres add up to more than the group; for each value, a line that shows its bound."""
+    if int(reduced.fibre_bounds.sum()) <= order:
+        return None
+    return {"kind": "counting", "lines": showing_lines(reduced.row_counts, reduced.column_counts)}
+
+
+def showing_lines(row_counts: np.ndarray, column_counts: np.ndarray) -> list[tuple[str, int]]:
+    """For each value, ("row" or "column", index) of a line in which it stands most often."""
+    rows, columns = row_counts.argmax(axis=0), column_counts.argmax(axis=0)
+    by_row = row_counts.max(axis=0) >= column_counts.max(axis=0)
+    return [("row", int(a)) if wins else ("column", int(b)) for a, b, wins in zip(rows, columns, by_row)]
+
+
+def describe(reduced: Reduced, order: int, certificate: Certificate) -> str:
+    """The certificate in words."""
+    kind = certificate["kind"]
+    rows, columns = reduced.cells.shape
+    if kind == "distinct-lines":
+        return (
+            f"the table has {rows} distinct rows and {columns} distinct columns, and different rows (columns) need "
+            f"different elements, but the group has {order}"
+        )
+    if kind == "counting":
+        return describe_counting(reduced, order)
+    total = int(reduced.fibre_bounds.sum())
+    if kind == "no-cyclic-automorphism":
+        return (
+            f"rows and columns fill the group of order {order}, so adding 1 would permute rows and columns in cycles "
+            f"of length {order} and keep every value; the table has no such symmetry"
+        )
+    if kind == "pairs":
+        side = "columns" if certificate["side"] == "column" else "rows"
+        other = "rows" if side == "columns" else "columns"
+        return (
+            f"the {other} fill the group of order {order}, so how often each pair of values meets in two {side} depends "
+            f"only on the difference of their elements; the table of these pair colours is not in the class "
+            f"({certificate['certificate']['kind']})"
+        )
+    if kind == "symmetry":
+        return (
+            f"values need at least {total} preimages of {order}, so at most {order - total} fibres exceed their bound; "
+            f"{len(certificate['symmetries'])} symmetries of the table carry {len(certificate['core'])} of the values to "
+            f"disjoint sets, so some solution would keep all of these at their bound; "
+            f"an exhaustive search ({tree_size(certificate['tree'])} cases) finds none"
+        )
+    return (
+        f"values need at least {total} preimages of {order}, which leaves room, but an exhaustive search over the "
+        f"{rows} distinct rows and {columns} distinct columns ({tree_size(certificate['tree'])} cases) finds none"
+    )
+
+
+def describe_counting(reduced: Reduced, order: int) -> str:
+    bounds = reduced.fibre_bounds
+    lines = showing_lines(reduced.row_counts, reduced.column_counts)
+    named = []
+    for v in np.argsort(-bounds, kind="stable")[:MOST_VALUES_NAMED]:
+        side, k = lines[v]
+        where = f"row {reduced.row_source[k]}" if side == "row" else f"column {reduced.column_source[k]}"
+        across = "columns" if side == "row" else "rows"
+        named.append(
+            f"value {reduced.values[v]} needs at least {bounds[v]} preimages "
+            f"(it stands in {bounds[v]} distinct {across} of {where})"
+        )
+    more = ", …" if len(bounds) > MOST_VALUES_NAMED else ""
+    return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
+
+
+def tree_size(tree: Certificate) -> int:
+    """Cases that a search tree goes through."""
+    size, nodes = 0, [tree]
+    while nodes:
+        children = nodes.pop()["children"]
+        size += len(children)
+        nodes.extend(child for child in children.values() if child is not None)
+    return max(size, 1)
+
+
+def combine(order: int, cases: list[tuple[Reduced, Certificate]]) -> Obstruction:
+    """One obstruction from one certificate for each value that ∞ could carry."""
+    pairs = tuple((reduced.absorbed, certificate) for reduced, certificate in cases)
+    texts = [describe(reduced, order, certificate) for reduced, certificate in cases]
+    if len(cases) == 1:
+        (absorbed, certificate), text = pairs[0], texts[0]
+        lead = "" if absorbed is None else f"with lines of constant value {absorbed} absorbed, "
+        return Obstruction(certificate["kind"], lead + text, pairs)
+    kinds = {certificate["kind"] for _, certificate in pairs}
+    text = "; ".join(f"if constant {w} is absorbed: {text}" for (w, _), text in zip(pairs, texts))
+    return Obstruction(kinds.pop() if len(kinds) == 1 else "several", text, pairs)

@@ -1,0 +1,205 @@
+"""Does a search tree refute every placement? Checked in plain Python, with whole numbers as sets of places.
+
+Bit z of a number says that place z of Z_m is in the set. The rules are those that any placement obeys (see
+`saturate`); they are applied naively until nothing changes. A tree is a case distinction: at every node all
+cases that the rules leave open must be there, and every leaf must be refuted by the rules.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+Value = int
+
+
+@dataclass
+class Board:
+    """What is possible: `places[side][k]` for rows (side 0) and columns (side 1); for each value its possible and
+    its certain preimages, and the least and greatest size of its fibre."""
+
+    lines: tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
+    m: int
+    places: tuple[list[int], list[int]]
+    possible: dict[Value, int]
+    certain: dict[Value, int]
+    need: dict[Value, int]
+    ceiling: dict[Value, int]
+
+    def copy(self) -> Board:
+        return replace(
+            self,
+            places=(list(self.places[0]), list(self.places[1])),
+            possible=dict(self.possible),
+            certain=dict(self.certain),
+            need=dict(self.need),
+            ceiling=dict(self.ceiling),
+        )
+
+    @property
+    def everywhere(self) -> int:
+        return (1 << self.m) - 1
+
+
+class Contradiction(Exception):
+    pass
+
+
+def check_tree(
+    rows: list[tuple[int, ...]],
+    m: int,
+    need: dict[Value, int],
+    ceiling: dict[Value, int],
+    values: list[Value],
+    tree: dict[str, Any],
+) -> bool:
+    """`rows` and columns are to be placed injectively; `values` is the numbering that the tree uses."""
+    columns = list(zip(*rows))
+    everywhere = (1 << m) - 1
+    board = Board(
+        lines=(rows, columns),
+        m=m,
+        places=([everywhere] * len(rows), [everywhere] * len(columns)),
+        possible=dict.fromkeys(values, everywhere),
+        certain=dict.fromkeys(values, 0),
+        need=dict(need),
+        ceiling=dict(ceiling),
+    )
+    a0, b0 = tree["origin"]
+    kind, a1 = tree["branch"]
+    if kind != "scale" or a1 == a0 or not all(0 <= k < n for k, n in ((a0, len(rows)), (b0, len(columns)), (a1, len(rows)))):
+        return False
+    board.places[0][a0] = board.places[1][b0] = 1
+    if refuted(board):
+        return True
+    # A unit of Z_m turns x(a1), which is not 0, into a divisor of m.
+    scales = sum(1 << d for d in range(1, m) if m % d == 0)
+    board.places[0][a1] &= scales
+    stack = [(board, {"branch": ["row", a1], "children": tree["children"]})]
+    while stack:
+        board, node = stack.pop()
+        for option, case in cases(board, *node["branch"], values):
+            if refuted(case):
+                continue
+            child = node["children"].get(option)
+            if child is None:
+                return False
+            stack.append((case, child))
+    return True
+
+
+def cases(board: Board, kind: str, k: int, values: list[Value]) -> list[tuple[int | str, Board]]:
+    """All cases of a branching, with the board of each."""
+    if kind == "fibre":
+        v = values[k]
+        size = board.certain[v].bit_count()
+        complete, more = board.copy(), board.copy()
+        complete.ceiling[v] = min(board.ceiling[v], size)
+        more.need[v] = max(board.need[v], size + 1)
+        return [("complete", complete), ("more", more)]
+    side = ("row", "column").index(kind)
+    found: list[tuple[int | str, Board]] = []
+    for place in bits(board.places[side][k]):
+        case = board.copy()
+        case.places[side][k] = 1 << place
+        found.append((place, case))
+    return found
+
+
+def bits(places: int) -> list[int]:
+    return [z for z in range(places.bit_length()) if places >> z & 1]
+
+
+def refuted(board: Board) -> bool:
+    try:
+        while saturate(board):
+            pass
+    except Contradiction:
+        return True
+    return False
+
+
+def require(condition: bool) -> None:
+    if not condition:
+        raise Contradiction
+
+
+def saturate(board: Board) -> bool:
+    """Apply every rule once; whether anything changed."""
+    before = (
+        list(board.places[0]), list(board.places[1]), dict(board.possible), dict(board.certain),
+        dict(board.need), dict(board.ceiling),
+    )  # fmt: skip
+    for side in (0, 1):
+        different_places(board.places[side], board.everywhere, board.m)
+    placed = [[(k, s.bit_length() - 1) for k, s in enumerate(board.places[side]) if single(s)] for side in (0, 1)]
+    for a, i in placed[0]:
+        for b, j in placed[1]:
+            board.certain[board.lines[0][a][b]] |= 1 << (i + j) % board.m
+    sizes(board)
+    for side in (0, 1):
+        meet(board, side, placed[side])
+    after = (*board.places, board.possible, board.certain, board.need, board.ceiling)
+    return before != after
+
+
+def single(places: int) -> bool:
+    return places.bit_count() == 1
+
+
+def different_places(places: list[int], everywhere: int, m: int) -> None:
+    """Lines of one side have different places; if there are m lines, every place is somebody's."""
+    require(all(places))
+    taken = 0
+    for s in places:
+        if single(s):
+            require(not taken & s)
+            taken |= s
+    for k, s in enumerate(places):
+        if not single(s):
+            places[k] = s & ~taken
+    require(all(places))
+    if len(places) == m:
+        once = twice = 0
+        for s in places:
+            twice |= once & s
+            once |= s
+        require(once == everywhere)
+        for k, s in enumerate(places):
+            only_here = s & ~twice
+            if only_here:
+                require(single(only_here))
+                places[k] = only_here
+
+
+def sizes(board: Board) -> None:
+    """Fibres are disjoint, have between `need` and `ceiling` members, and together at most m."""
+    taken = 0
+    for members in board.certain.values():
+        require(not taken & members)
+        taken |= members
+    for v, members in board.certain.items():
+        board.need[v] = max(board.need[v], members.bit_count())
+    room = board.m - sum(board.need.values())
+    require(room >= 0)
+    for v, members in board.certain.items():
+        board.ceiling[v] = min(board.ceiling[v], board.need[v] + room)
+        require(board.need[v] <= board.ceiling[v])
+        board.possible[v] &= ~(taken & ~members)
+        if members.bit_count() == board.ceiling[v]:
+            board.possible[v] &= members
+        require(not members & ~board.possible[v])
+        size = board.possible[v].bit_count()
+        require(size >= board.need[v])
+        if size == board.need[v]:
+            board.certain[v] = board.possible[v]
+
+
+def meet(board: Board, side: int, placed: list[tuple[int, int]]) -> None:
+    """Across a line placed at i, a line can be at j only if i + j may be in the fibre of the value where they meet."""
+    across = board.places[1 - side]
+    for k, i in placed:
+        turned = {v: (s >> i | s << (board.m - i)) & board.everywhere for v, s in board.possible.items()}
+        for other, v in enumerate(board.lines[side][k]):
+            across[other] &= turned[v]
+            require(across[other] != 0)
