@@ -69,8 +69,8 @@ class Symmetries:
 
     def _start(self) -> Colours:
         rows, columns = self.cells.shape
-        values = np.arange(self.count, dtype=np.uint64) if self.fix_values else np.zeros(self.count, np.uint64)
-        return np.zeros(rows, np.uint64), np.zeros(columns, np.uint64), mix(values * ODD[0])
+        values = np.arange(1, 1 + self.count, dtype=np.uint64) if self.fix_values else np.ones(self.count, np.uint64)
+        return np.ones(rows, np.uint64), np.ones(columns, np.uint64), mix(values * ODD[0])
 
     def _step(self, colours: Colours) -> Colours:
         rows, columns, values = colours

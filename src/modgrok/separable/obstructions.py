@@ -81,8 +81,8 @@ def describe_counting(reduced: Reduced, order: int) -> str:
         where = f"row {reduced.row_source[k]}" if side == "row" else f"column {reduced.column_source[k]}"
         across = "columns" if side == "row" else "rows"
         named.append(
-            f"value {reduced.values[v]} needs at least {bounds[v]} preimages "
-            f"(it stands in {bounds[v]} distinct {across} of {where})"
+            f"value {reduced.values[v]} needs at least {bounds[v]} preimage{'s' * (bounds[v] > 1)} "
+            f"(it stands {bounds[v]} times in {where}, counting equal {across} once)"
         )
     more = ", …" if len(bounds) > MOST_VALUES_NAMED else ""
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
