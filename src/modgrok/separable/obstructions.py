@@ -77,12 +77,12 @@ def describe_counting(reduced: Reduced, order: int) -> str:
     lines = showing_lines(reduced.row_counts, reduced.column_counts)
     named = []
     for v in np.argsort(-bounds, kind="stable")[:MOST_VALUES_NAMED]:
-        side, k = lines[v]
+        (side, k), times = lines[v], int(bounds[v])
         where = f"row {reduced.row_source[k]}" if side == "row" else f"column {reduced.column_source[k]}"
         across = "columns" if side == "row" else "rows"
         named.append(
-            f"value {reduced.values[v]} needs at least {bounds[v]} preimage{'s' * (bounds[v] > 1)} "
-            f"(it stands {bounds[v]} times in {where}, counting equal {across} once)"
+            f"value {reduced.values[v]} needs at least {times} preimage{'s' * (times > 1)} "
+            f"({where} holds it in {times} distinct {across if times > 1 else across[:-1]})"
         )
     more = ", …" if len(bounds) > MOST_VALUES_NAMED else ""
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
