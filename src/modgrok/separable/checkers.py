@@ -28,20 +28,20 @@ Rows = list[tuple[int, ...]]
 
 
 def check_witness(table: np.ndarray, witness: Witness) -> bool:
-    """Does h(g1(a) + g2(b)) = f(a, b) hold for every cell?"""
+    """Does h(g1(n1) + g2(n2) + …) = f(n1, n2, …) hold for every cell?"""
     m = witness.group_order
-    elements = [t for t in (*witness.g1, *witness.g2) if t is not None]
-    if (len(witness.g1), len(witness.g2)) != np.shape(table) or len(witness.h) != m:
+    if tuple(map(len, witness.g)) != np.shape(table) or len(witness.h) != m:
         return False
-    if not all(0 <= t < m for t in elements):
+    if not all(t is None or 0 <= t < m for part in witness.g for t in part):
         return False
-    for a, x in enumerate(witness.g1):
-        image = [
-            witness.h_absorbing if x is None or y is None else witness.h[(x + y) % m] for y in witness.g2
-        ]
-        if image != table[a].tolist():
-            return False
-    return True
+    nowhere = int(np.min(table)) - 1
+    h = np.array([nowhere if v is None else v for v in (*witness.h, witness.h_absorbing)])
+    total, absorbed = np.zeros((), dtype=np.int64), np.zeros((), dtype=bool)
+    for part in witness.g:
+        total = np.add.outer(total, np.array([t or 0 for t in part]))
+        absorbed = np.logical_or.outer(absorbed, np.array([t is None for t in part]))
+    place = np.where(absorbed, m, total % m)
+    return bool((h[place] == table).all())
 
 
 def check_obstruction(table: np.ndarray, group_order: int, absorbing: bool, obstruction: Obstruction) -> bool:

@@ -6,7 +6,7 @@ answers no carries a certificate. When time is up the answer is `unknown` and sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from jaxtyping import Int
@@ -45,7 +45,7 @@ def decide(
         reduced = reduce_table(table, w)
         result = decide_reduced(reduced, group_order, budget)
         if isinstance(result, Solution):
-            witness = lift(table, reduced, result, group_order)
+            witness = lift(reduced, result, group_order)
             if not check_witness(table, witness):
                 raise AssertionError("a witness failed its check; the search that found it is wrong")
             return Verdict("in-class", group_order, absorbing, witness=witness, nodes=budget.used)
@@ -107,7 +107,9 @@ def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution 
         nodes *= GROWTH
 
 
-def within(budget: Budget, nodes: int, procedure) -> Solution | Certificate | None:
+def within(
+    budget: Budget, nodes: int, procedure: Callable[[Budget], Solution | Certificate | None]
+) -> Solution | Certificate | None:
     """The procedure's answer, or None if its share of nodes is used up first."""
     try:
         return procedure(budget.part(nodes=nodes))
@@ -135,7 +137,7 @@ def one_side_full(cells: Table, order: int, budget: Budget) -> Solution | Certif
     return None if refuted is None else refuted | {"side": "column" if by_rows else "row"}
 
 
-def lift(table: Table, reduced: Reduced, solution: Solution, order: int) -> Witness:
+def lift(reduced: Reduced, solution: Solution, order: int) -> Witness:
     """The witness on the whole table from a solution on the reduced one."""
     h: list[int | None] = [None] * order
     for a, x in enumerate(solution.x.tolist()):
@@ -144,8 +146,10 @@ def lift(table: Table, reduced: Reduced, solution: Solution, order: int) -> Witn
     x, y = solution.x % order, solution.y % order
     return Witness(
         group_order=order,
-        g1=tuple(None if k < 0 else int(x[k]) for k in reduced.row_line),
-        g2=tuple(None if k < 0 else int(y[k]) for k in reduced.column_line),
+        g=(
+            tuple(None if k < 0 else int(x[k]) for k in reduced.row_line),
+            tuple(None if k < 0 else int(y[k]) for k in reduced.column_line),
+        ),
         h=tuple(h),
         h_absorbing=reduced.absorbed,
     )

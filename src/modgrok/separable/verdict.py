@@ -20,28 +20,40 @@ Certificate = dict[str, Any]
 
 @dataclass(frozen=True)
 class Witness:
-    """f(a, b) = h[(g1[a] + g2[b]) % group_order], or h_absorbing where g1[a] or g2[b] is None.
+    """f(n1, n2, …) = h[(g[0][n1] + g[1][n2] + …) % group_order], or h_absorbing where one of them is None.
 
-    None stands for ∞ in g1 and g2, and for a value that is free in h and h_absorbing.
+    None stands for ∞ in g, and for a value that is free in h and h_absorbing.
     """
 
     group_order: int
-    g1: tuple[int | None, ...]
-    g2: tuple[int | None, ...]
+    g: tuple[tuple[int | None, ...], ...]
     h: tuple[int | None, ...]
     h_absorbing: int | None = None
 
+    @property
+    def g1(self) -> tuple[int | None, ...]:
+        return self.g[0]
+
+    @property
+    def g2(self) -> tuple[int | None, ...]:
+        return self.g[1]
+
     def json(self) -> dict[str, Any]:
-        return {"g1": list(self.g1), "g2": list(self.g2), "h": list(self.h), "h_absorbing": self.h_absorbing}
+        parts = {f"g{s}": list(part) for s, part in enumerate(self.g, start=1)}
+        return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing}
 
 
 @dataclass(frozen=True)
 class Obstruction:
-    """Why no witness exists: one certificate for each value w that ∞ could carry (None: ∞ is not used)."""
+    """Why no witness exists: one certificate for each value w that ∞ could carry (None: ∞ is not used).
+
+    For three variables or more the certificates are about the table of variable `axis` against all others.
+    """
 
     kind: str
     explanation: str
     cases: tuple[tuple[int | None, Certificate], ...] = field(repr=False)
+    axis: int = 0
 
     def json(self) -> dict[str, Any]:
         return {"kind": self.kind, "explanation": self.explanation}
