@@ -1,0 +1,100 @@
+"""The whole value table as training data: its rows in one fixed order, and splits of them by key.
+
+Row i of the table of V variables modulo p is the input (n1, …, nV) whose digits in base p spell i, n1 first:
+i = Σ_v n_v p^(V-1-v). A split shuffles the rows and gives the first ones to training.
+"""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from modgrok.errors import InputError
+from modgrok.field import is_prime
+
+LARGEST_TABLE = 1 << 24
+"""Rows of the largest table that training takes: counts up to here are exact in float32."""
+
+
+def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int]:
+    """The values of an expression on every row, and its number of variables (at least one)."""
+    from modgrok import expression, polynomial
+
+    tree = expression.parse(text, modulus)
+    variables = max(1, polynomial.variable_count(tree))
+    row_count(modulus, variables)
+    table = polynomial.value_table(tree, modulus, variables)
+    return np.asarray(table, dtype=np.int32).reshape(-1), variables
+
+
+def row_count(modulus: int, variables: int) -> int:
+    """p^V, or an `InputError` where that is more than training can hold."""
+    rows = modulus**variables
+    if rows > LARGEST_TABLE:
+        raise InputError(
+            f"a table of {variables} variables modulo {modulus} has {rows} rows, training takes at most "
+            f"{LARGEST_TABLE}; use fewer variables or a smaller modulus"
+        )
+    return rows
+
+
+def table_inputs(
+    rows: Int[np.ndarray, "row"] | Int[Array, "row"], modulus: int, variables: int
+) -> Int[Array, "row variable"]:
+    """The inputs n1 … nV of some rows of the table: their digits in base p."""
+    return jnp.stack([rows // modulus ** (variables - 1 - v) % modulus for v in range(variables)], axis=-1)
+
+
+def train_count(fraction: float, rows: int) -> int:
+    """How many of the rows a fraction gives to training: at least one."""
+    if not 0 < fraction <= 1:
+        raise InputError(f"fraction must be above 0 and at most 1, got {fraction}; 0.5 trains on half of the table")
+    return max(1, round(fraction * rows))
+
+
+def shuffled_rows(key: Array, rows: int) -> Int[Array, "row"]:
+    """A permutation of the rows; a split into a larger training set with the same key contains the smaller one."""
+    return jax.random.permutation(key, rows).astype(jnp.int32)
+
+
+def group_capacity(train_rows: int, modulus: int, variables: int) -> int:
+    """A length that no list of training rows which share one residue exceeds.
+
+    The length X of a list is hypergeometric with mean μ = train_rows / p. It never exceeds the p^(V-1) rows of
+    the table that share the residue, and by Bernstein's inequality P(X ≥ μ + t) ≤ exp(-t² / (2μ + 2t/3)), which is
+    e^-40 at the t taken here.
+    """
+    mean = train_rows / modulus
+    t = 40 / 3 + sqrt((40 / 3) ** 2 + 80 * mean)
+    return min(modulus ** (variables - 1), train_rows, ceil(mean + t))
+
+
+def residue_groups(
+    shuffled: Int[Array, "row"], train_rows: int, modulus: int, variables: int
+) -> Int[Array, "variable p slot"]:
+    """groups[v, a] lists the training rows, by their place in the shuffled order, whose n_v is a.
+
+    Lists are filled up with `train_rows`, one past the last place.
+    """
+    place = jnp.zeros_like(shuffled).at[shuffled].set(jnp.arange(shuffled.size, dtype=shuffled.dtype))
+    grid = jnp.minimum(place, train_rows).reshape((modulus,) * variables)
+    capacity = group_capacity(train_rows, modulus, variables)
+    lists = [jnp.moveaxis(grid, v, 0).reshape(modulus, -1) for v in range(variables)]
+    return jnp.sort(jnp.stack(lists), axis=-1)[..., :capacity]
+
+
+def natural_order(table: Int[np.ndarray, "row"], modulus: int, variables: int) -> str:
+    """In which order of the residues trained weights should be periodic: 'multiplicative' or 'additive'.
+
+    Multiplicative (discrete logarithms) for functions that behave like products: two variables or more, a
+    prime modulus, and the value 0 whenever some variable is 0; additive for everything else.
+    """
+    if variables < 2 or not is_prime(modulus):
+        return "additive"
+    grid = np.asarray(table).reshape((modulus,) * variables)
+    absorbs = all(not np.any(np.take(grid, 0, axis=v)) for v in range(variables))
+    return "multiplicative" if absorbs else "additive"

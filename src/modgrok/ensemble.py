@@ -1,0 +1,120 @@
+"""Many networks in one compiled program: `modgrok.training` mapped over (table, seed, hyper-parameters).
+
+Networks of one `Shape` train side by side in chunks that fit a memory budget. All chunks have the same size (the
+last one is filled up with copies of its last network), so that a whole ensemble compiles once. A single network is
+an ensemble of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from modgrok.circuit import Expert
+from modgrok.errors import InputError
+from modgrok.training import EVALUATION_BLOCK, Hyper, Metrics, Shape, advance_and_measure, start
+
+CPU_MEMORY = 1 << 24
+"""Bytes for a chunk on a CPU, where networks train fastest while their activations stay in its caches."""
+
+Progress = Callable[[int, int], None]
+"""Called with the network-steps done and those in all."""
+
+
+class Chunk(NamedTuple):
+    """Networks `first` … of an ensemble: metrics with axes (net, measured step), and their final weights."""
+
+    first: int
+    metrics: Metrics
+    experts: Expert
+
+
+def network_bytes(shape: Shape) -> int:
+    """Memory of one network in training, estimated: hidden activations four times over, logits, data, moments."""
+    rows = max(shape.train_rows, min(shape.rows, EVALUATION_BLOCK))
+    weights = (shape.variables + 1) * shape.modulus * shape.width
+    groups = shape.variables * shape.rows if shape.gradient == "gather" else 0
+    return 4 * (rows * (4 * shape.width + 4 * shape.modulus) + 6 * weights + 3 * shape.rows + groups)
+
+
+def device_memory() -> int:
+    """Bytes that a chunk may take on the default device."""
+    statistics = jax.devices()[0].memory_stats() or {}
+    return int(0.6 * statistics["bytes_limit"]) if "bytes_limit" in statistics else CPU_MEMORY
+
+
+def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
+    """How many networks train side by side: as many as the memory holds, in chunks of nearly equal size."""
+    largest = max(1, (memory or device_memory()) // network_bytes(shape))
+    chunks = -(-networks // largest)
+    return -(-networks // chunks)
+
+
+start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0)), static_argnums=0)
+segment_all = jax.jit(
+    jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None)), static_argnums=0, donate_argnums=3
+)
+
+
+def train_chunks(
+    shape: Shape,
+    hyper: Hyper,
+    tables: Int[Array, "net row"] | Int[np.ndarray, "net row"],
+    *,
+    steps: int | Sequence[int],
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Chunk]:
+    """Train an ensemble, chunk by chunk; metrics are measured at `steps`, rising steps of which the last ends it."""
+    measured = [steps] if isinstance(steps, int) else list(steps)
+    networks = check_ensemble(shape, hyper, tables, measured)
+    size = chunk_size(shape, networks, memory)
+    for first in range(0, networks, size):
+        nets = np.minimum(np.arange(first, first + size), networks - 1)
+        kept = min(size, networks - first)
+        chunk_hyper = jax.tree.map(lambda leaf: leaf[nets], hyper)
+        examples, state = start_all(shape, chunk_hyper, jnp.asarray(tables[nets], jnp.int32))
+        points, reached = [], 0
+        for step in measured:
+            state, metrics = segment_all(shape, chunk_hyper, examples, state, step - reached)
+            points.append(jax.tree.map(np.asarray, metrics))
+            reached = step
+            if progress is not None:
+                progress(first * measured[-1] + kept * reached, networks * measured[-1])
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves, axis=1)[:kept], *points)
+        yield Chunk(first, stacked, jax.tree.map(lambda leaf: np.asarray(leaf[:kept]), state.params))
+
+
+def train_ensemble(
+    shape: Shape,
+    hyper: Hyper,
+    tables: Int[Array, "net row"] | Int[np.ndarray, "net row"],
+    *,
+    steps: int | Sequence[int],
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Metrics, Expert]:
+    """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
+    chunks = list(train_chunks(shape, hyper, tables, steps=steps, memory=memory, progress=progress))
+    parts = [(chunk.metrics, chunk.experts) for chunk in chunks]
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+
+
+def check_ensemble(shape: Shape, hyper: Hyper, tables: Array | np.ndarray, measured: list[int]) -> int:
+    """The number of networks, if the arrays of an ensemble fit together; an `InputError` otherwise."""
+    networks = tables.shape[0]
+    if networks == 0 or tables.shape != (networks, shape.rows):
+        raise InputError(f"tables must have the shape (networks, {shape.rows}), got {tables.shape}")
+    for leaf in jax.tree.leaves(hyper):
+        if leaf.shape != (networks,):
+            raise InputError(f"{networks} tables need hyper-parameters of shape ({networks},), got {leaf.shape}")
+    if int(jnp.max(hyper.train_rows)) > shape.train_rows:
+        raise InputError(f"the shape allows {shape.train_rows} training rows, a network asks for more")
+    if not measured or measured[0] < 0 or any(b <= a for a, b in zip(measured, measured[1:])):
+        raise InputError(f"measured steps must rise, got {measured}")
+    return networks

@@ -1,0 +1,331 @@
+"""Training as a pure function of (hyper-parameters, seed, table), run on the device in segments.
+
+The functions here train one network; `modgrok.ensemble` compiles them, mapped over many. What a compilation
+depends on is the static `Shape`; everything that may vary in a sweep (`Hyper`, the table itself) is traced, so that
+one compilation serves it. A training is
+
+    examples, state = start(shape, hyper, table)
+    state, metrics  = advance_and_measure(shape, hyper, examples, state, steps)      # as often as wanted
+
+and where it is measured has no influence on the numbers. `init` and `apply` are the model, `row_losses` the loss,
+`optimiser` the optimiser; the step in `advance` works for any params pytree.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float, Int
+
+from modgrok import spectrum
+from modgrok.circuit import Expert
+from modgrok.data import (
+    function_table,
+    natural_order,
+    residue_groups,
+    row_count,
+    shuffled_rows,
+    table_inputs,
+    train_count,
+)
+from modgrok.errors import InputError
+from modgrok.field import check_modulus, check_prime
+
+EVALUATION_BLOCK = 4096
+"""Rows whose activations are held at once while metrics are measured."""
+
+ORDERS = {"additive": spectrum.additive_order, "multiplicative": spectrum.multiplicative_order}
+
+
+def default_gradient() -> str:
+    """How to sum the gradient of gathered columns on this machine's device: see `gathered_sum`."""
+    return "scatter" if jax.default_backend() == "cpu" else "gather"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a compilation depends on. `train_rows` is the largest training set of all the networks it serves."""
+
+    modulus: int
+    variables: int
+    width: int
+    power: int
+    train_rows: int
+    order: str = "additive"
+    gradient: str = dataclasses.field(default_factory=default_gradient)
+
+    @property
+    def rows(self) -> int:
+        return row_count(self.modulus, self.variables)
+
+    def residues(self) -> Int[np.ndarray, "residue"]:
+        """The order of residues in which periodicity is measured."""
+        return ORDERS[self.order](self.modulus)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Hyper:
+    """Hyper-parameters of one network as scalars, or of an ensemble as arrays with an axis `net`."""
+
+    seed: Int[Array, "*net"]
+    train_rows: Int[Array, "*net"]
+    learning_rate: Float[Array, "*net"]
+    weight_decay: Float[Array, "*net"]
+    beta1: Float[Array, "*net"]
+    beta2: Float[Array, "*net"]
+    eps: Float[Array, "*net"]
+    init_scale: Float[Array, "*net"]
+
+
+class Examples(NamedTuple):
+    """A table with its split. The first `train_rows` of the `shuffled` rows, less those past Hyper's, train."""
+
+    table: Int[Array, "row"]
+    shuffled: Int[Array, "row"]
+    groups: Int[Array, "variable p slot"] | None
+
+
+class State(NamedTuple):
+    """What training carries from step to step."""
+
+    params: Any
+    moments: Any
+    step: Int[Array, ""]
+
+
+class Metrics(NamedTuple):
+    """Measurements of one network; test_loss and test_accuracy are NaN where every row trains."""
+
+    train_loss: Float[Array, ""]
+    test_loss: Float[Array, ""]
+    train_accuracy: Float[Array, ""]
+    test_accuracy: Float[Array, ""]
+    ipr: Float[Array, ""]
+    ipr_alive: Float[Array, ""]
+    alive: Int[Array, ""]
+    embed_norm: Float[Array, ""]
+    readout_norm: Float[Array, ""]
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """One experiment: its command line, its saved file and its key.
+
+    The defaults are the ones that reproduce the paper's losses: what it calls Adam with weight decay 5 is AdamW
+    with β = (0.9, 0.98). `power` None is the number of variables; `order` is that of `Shape`, or 'auto'.
+    """
+
+    expression: str
+    modulus: int
+    width: int = 500
+    power: int | None = None
+    steps: int = 1000
+    learning_rate: float = 0.005
+    weight_decay: float = 5.0
+    beta1: float = 0.9
+    beta2: float = 0.98
+    eps: float = 1e-8
+    fraction: float = 0.5
+    init_scale: float = 0.5
+    seed: int = 0
+    metrics_every: int = 10
+    order: str = "auto"
+
+    def __post_init__(self) -> None:
+        check_modulus(self.modulus)
+        train_count(self.fraction, self.modulus)
+        for name, least in LEAST_COUNTS.items():
+            value = getattr(self, name)
+            if value is not None and not least <= value < 2**31:
+                raise InputError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value}")
+        for name, below in UPPER_ENDS.items():
+            value = getattr(self, name)
+            if not 0 <= value < below:
+                raise InputError(f"{name} must be a number >= 0 and below {below}, got {value}")
+        if self.order not in ("auto", *ORDERS):
+            raise InputError(f"order must be auto, {' or '.join(ORDERS)}, got {self.order!r}")
+        if self.order == "multiplicative":
+            check_prime(self.modulus, "for the multiplicative order")
+
+    def task(self) -> Task:
+        """The table and everything else that training needs; where the expression is wrong, it says so."""
+        table, variables = function_table(self.expression, self.modulus)
+        order = natural_order(table, self.modulus, variables) if self.order == "auto" else self.order
+        train_rows = train_count(self.fraction, table.size)
+        power = variables if self.power is None else self.power
+        shape = Shape(self.modulus, variables, self.width, power, train_rows, order)
+        values = {field.name: getattr(self, field.name, train_rows) for field in dataclasses.fields(Hyper)}
+        return Task(shape, hyper(**values), table)
+
+    def measured_steps(self) -> list[int]:
+        """The steps at which metrics are measured: every `metrics_every` from 0 on, and the last."""
+        return [*range(0, self.steps, self.metrics_every), self.steps]
+
+
+def hyper(**values: Any) -> Hyper:
+    """A `Hyper` from numbers and from arrays along the axis `net`, which are broadcast together.
+
+    What is not given has `TrainConfig`'s default; `train_rows` must be given (see `data.train_count`).
+    """
+    defaults = {field.name: field.default for field in dataclasses.fields(TrainConfig)}
+    names = [field.name for field in dataclasses.fields(Hyper)]
+    arrays = np.broadcast_arrays(*(values.pop(name) if name in values else defaults[name] for name in names))
+    if values:
+        raise InputError(f"unknown hyper-parameter {next(iter(values))}; there are {', '.join(names)}")
+    kinds = [jnp.int32 if name in ("seed", "train_rows") else jnp.float32 for name in names]
+    return Hyper(*(jnp.asarray(array, kind) for array, kind in zip(arrays, kinds)))
+
+
+LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1}
+UPPER_ENDS = {
+    "learning_rate": inf,
+    "weight_decay": inf,
+    "eps": inf,
+    "init_scale": inf,
+    "beta1": 1,
+    "beta2": 1,
+}
+
+
+class Task(NamedTuple):
+    """What `start` takes: one training, ready to go."""
+
+    shape: Shape
+    hyper: Hyper
+    table: Int[np.ndarray, "row"]
+
+
+def init(shape: Shape, scale: Float[Array, ""], *, key: Array) -> Expert:
+    """Normal weights of standard deviation scale / (2 · width)^(1/3), in both layers."""
+    embed_key, readout_key = jax.random.split(key)
+    std = scale / (2 * shape.width) ** (1 / 3)
+    embed = std * jax.random.normal(embed_key, (shape.variables, shape.modulus, shape.width))
+    readout = std * jax.random.normal(readout_key, (shape.width, shape.modulus))
+    return Expert(embed, readout, shape.power)
+
+
+def apply(
+    expert: Expert, inputs: Int[Array, "row term"], groups: Int[Array, "term p slot"] | None = None
+) -> Float[Array, "row class"]:
+    """The expert on many rows. `groups`, where given, must list the same rows: the gradient is summed by it."""
+    hidden = gathered_sum(expert.embed, inputs, groups)
+    return hidden**expert.power @ expert.readout
+
+
+def gathered_sum(
+    embed: Float[Array, "term p width"],
+    inputs: Int[Array, "row term"],
+    groups: Int[Array, "term p slot"] | None = None,
+) -> Float[Array, "row width"]:
+    """Σ_s embed[s, n_s, ·] for every row.
+
+    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest on CPUs; with
+    them each residue gathers its own rows, which needs no atomic additions: quicker on GPUs, and the same bits every time.
+    """
+    if groups is not None:
+        return grouped_sum(embed, inputs, groups)
+    columns = [embed[s][inputs[:, s]] for s in range(embed.shape[0])]
+    return sum(columns[1:], start=columns[0])
+
+
+@jax.custom_vjp
+def grouped_sum(embed: Array, inputs: Array, groups: Array) -> Array:
+    return gathered_sum(embed, inputs)
+
+
+def _grouped_forward(embed: Array, inputs: Array, groups: Array) -> tuple[Array, Array]:
+    return gathered_sum(embed, inputs), groups
+
+
+def _grouped_backward(groups: Array, gradient: Float[Array, "row width"]) -> tuple[Array, None, None]:
+    by_residue = jnp.take(gradient, groups, axis=0, mode="fill", fill_value=0)
+    return jnp.sum(by_residue, axis=2), None, None
+
+
+grouped_sum.defvjp(_grouped_forward, _grouped_backward)
+
+
+def row_losses(logits: Float[Array, "row class"], targets: Int[Array, "row"]) -> Float[Array, "row"]:
+    """Mean squared distance to the one-hot of the target, averaged over classes."""
+    return jnp.mean((logits - jax.nn.one_hot(targets, logits.shape[-1])) ** 2, axis=-1)
+
+
+def optimiser(hyper: Hyper) -> optax.GradientTransformation:
+    return optax.adamw(
+        hyper.learning_rate, b1=hyper.beta1, b2=hyper.beta2, eps=hyper.eps, weight_decay=hyper.weight_decay
+    )
+
+
+def start(shape: Shape, hyper: Hyper, table: Int[Array, "row"]) -> tuple[Examples, State]:
+    """The split and the untrained network that a seed stands for."""
+    init_key, split_key = jax.random.split(jax.random.key(hyper.seed))
+    shuffled = shuffled_rows(split_key, shape.rows)
+    groups = None
+    if shape.gradient == "gather":
+        groups = residue_groups(shuffled, shape.train_rows, shape.modulus, shape.variables)
+    params = init(shape, hyper.init_scale, key=init_key)
+    return Examples(table, shuffled, groups), State(params, optimiser(hyper).init(params), jnp.int32(0))
+
+
+def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""]) -> State:
+    """`steps` full-batch steps. The number is traced: one compilation serves segments of any length."""
+    rows = examples.shuffled[: shape.train_rows]
+    inputs, targets = table_inputs(rows, shape.modulus, shape.variables), examples.table[rows]
+    weights = jnp.where(jnp.arange(shape.train_rows) < hyper.train_rows, 1 / hyper.train_rows, 0)
+
+    def loss(params: Expert) -> Float[Array, ""]:
+        return jnp.sum(weights * row_losses(apply(params, inputs, examples.groups), targets))
+
+    def step(_: Array, state: State) -> State:
+        updates, moments = optimiser(hyper).update(jax.grad(loss)(state.params), state.moments, state.params)
+        return State(optax.apply_updates(state.params, updates), moments, state.step + 1)
+
+    return jax.lax.fori_loop(0, steps, step, state)
+
+
+def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Expert) -> Metrics:
+    """Losses and accuracies over the whole table, a block of rows at a time, and how periodic the weights are."""
+    blocks = -(-shape.rows // EVALUATION_BLOCK)
+    places = jnp.arange(blocks * -(-shape.rows // blocks)).reshape(blocks, -1)
+
+    def add_block(sums: Float[Array, "4"], place: Int[Array, "place"]) -> tuple[Float[Array, "4"], None]:
+        rows = examples.shuffled[jnp.minimum(place, shape.rows - 1)]
+        targets = examples.table[rows]
+        logits = apply(params, table_inputs(rows, shape.modulus, shape.variables))
+        losses, hits = row_losses(logits, targets), jnp.argmax(logits, axis=-1) == targets
+        train = place < hyper.train_rows
+        test = ~train & (place < shape.rows)
+        parts = [jnp.where(part, value, 0) for value in (losses, hits) for part in (train, test)]
+        return sums + jnp.sum(jnp.stack(parts), axis=1), None
+
+    sums, _ = jax.lax.scan(add_block, jnp.zeros(4), places)
+    train_rows, test_rows = hyper.train_rows, shape.rows - hyper.train_rows
+    train_loss, test_loss, train_hits, test_hits = sums
+    ipr, living = spectrum.neuron_ipr(params, shape.residues()), spectrum.alive(params)
+    count = jnp.sum(living)
+    return Metrics(
+        train_loss=train_loss / train_rows,
+        test_loss=jnp.where(test_rows > 0, test_loss / jnp.maximum(test_rows, 1), jnp.nan),
+        train_accuracy=train_hits / train_rows,
+        test_accuracy=jnp.where(test_rows > 0, test_hits / jnp.maximum(test_rows, 1), jnp.nan),
+        ipr=jnp.mean(ipr),
+        ipr_alive=jnp.sum(jnp.where(living, ipr, 0)) / jnp.maximum(count, 1),
+        alive=count,
+        embed_norm=jnp.sqrt(jnp.sum(params.embed**2)),
+        readout_norm=jnp.sqrt(jnp.sum(params.readout**2)),
+    )
+
+
+def advance_and_measure(
+    shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""]
+) -> tuple[State, Metrics]:
+    state = advance(shape, hyper, examples, state, steps)
+    return state, measure(shape, hyper, examples, state.params)

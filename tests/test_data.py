@@ -1,0 +1,81 @@
+"""Rows and splits against brute force."""
+
+from itertools import product
+
+import jax
+import numpy as np
+import pytest
+
+from modgrok import data
+from modgrok.errors import InputError
+
+
+@pytest.mark.parametrize("modulus, variables", [(2, 1), (5, 2), (3, 4), (7, 3)])
+def test_rows_count_up_with_n1_first(modulus, variables):
+    inputs = data.table_inputs(np.arange(modulus**variables), modulus, variables)
+    assert np.array_equal(inputs, list(product(range(modulus), repeat=variables)))
+
+
+def test_function_table_is_the_function():
+    table, variables = data.function_table("2n1^3 n2 + n3", 5)
+    assert variables == 3
+    assert table.tolist() == [(2 * a**3 * b + c) % 5 for a, b, c in product(range(5), repeat=3)]
+
+
+def test_a_table_too_large_to_train_on_is_refused():
+    with pytest.raises(InputError, match="has 912673000000 rows, training takes at most 16777216"):
+        data.row_count(9700, 3)
+
+
+@pytest.mark.parametrize("fraction, rows, count", [(0.5, 9409, 4704), (0.3, 10, 3), (1.0, 7, 7), (1e-9, 7, 1)])
+def test_train_count(fraction, rows, count):
+    assert data.train_count(fraction, rows) == count
+
+
+@pytest.mark.parametrize("fraction", [0.0, -1.0, 1.5, float("nan")])
+def test_a_fraction_outside_its_range_is_refused(fraction):
+    with pytest.raises(InputError, match=r"fraction must be above 0 and at most 1, got .*; 0\.5 trains on half"):
+        data.train_count(fraction, 10)
+
+
+def test_shuffled_rows_are_a_permutation_that_depends_on_the_key():
+    one, two = (np.asarray(data.shuffled_rows(jax.random.key(seed), 121)) for seed in (0, 1))
+    assert sorted(one.tolist()) == list(range(121))
+    assert not np.array_equal(one, two)
+    assert np.array_equal(one, data.shuffled_rows(jax.random.key(0), 121))
+
+
+@pytest.mark.parametrize("modulus, variables, train_rows", [(7, 2, 20), (5, 3, 60), (11, 1, 4), (13, 3, 300)])
+def test_residue_groups_list_every_training_row_once_for_each_variable(modulus, variables, train_rows):
+    rows = modulus**variables
+    shuffled = data.shuffled_rows(jax.random.key(3), rows)
+    groups = np.asarray(data.residue_groups(shuffled, train_rows, modulus, variables))
+    inputs = list(product(range(modulus), repeat=variables))
+    for v, a in product(range(variables), range(modulus)):
+        expected = [i for i in range(train_rows) if inputs[int(shuffled[i])][v] == a]
+        listed = groups[v, a].tolist()
+        assert listed == expected + [train_rows] * (len(listed) - len(expected))
+
+
+def test_group_capacity_is_a_bound_far_below_the_grid_where_data_is_sparse():
+    assert data.group_capacity(4704, 97, 2) == 97
+    assert 470 < data.group_capacity(round(0.05 * 97**3), 97, 3) < 97**2 / 10
+
+
+@pytest.mark.parametrize(
+    "function, modulus, order",
+    [
+        (lambda a, b: a * b, 7, "multiplicative"),
+        (lambda a, b: 3 * a**2 * b**5, 7, "multiplicative"),
+        (lambda a, b: a + b, 7, "additive"),
+        (lambda a, b: a * b + a, 7, "additive"),
+        (lambda a, b: a * b, 8, "additive"),
+    ],
+)
+def test_natural_order_tells_products_from_the_rest(function, modulus, order):
+    table = np.array([function(a, b) % modulus for a, b in product(range(modulus), repeat=2)])
+    assert data.natural_order(table, modulus, 2) == order
+
+
+def test_one_variable_is_never_a_product():
+    assert data.natural_order(np.arange(7), 7, 1) == "additive"

@@ -1,0 +1,180 @@
+"""Training against a plain NumPy loop with one-hot inputs in float64, written from the formulas."""
+
+from itertools import product
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from modgrok import training
+from modgrok.circuit import Expert
+from modgrok.errors import InputError
+from modgrok.training import Shape, TrainConfig, hyper
+
+start, advance, measure, advance_and_measure = (
+    jax.jit(function, static_argnums=0)
+    for function in (training.start, training.advance, training.measure, training.advance_and_measure)
+)
+
+
+def sum_table(modulus, variables):
+    return np.array([sum(row) % modulus for row in product(range(modulus), repeat=variables)], np.int32)
+
+
+def numpy_forward(embed, readout, power, inputs):
+    hidden = sum(embed[s][[row[s] for row in inputs]] for s in range(len(embed)))
+    return hidden, hidden**power @ readout
+
+
+def numpy_adamw(embed, readout, power, inputs, targets, steps, rate=0.005, decay=5.0, b1=0.9, b2=0.98, eps=1e-8):
+    """AdamW on mean squared error as in Loshchilov and Hutter, with explicit gradients."""
+    p = embed.shape[1]
+    onehots = [np.eye(p)[[row[s] for row in inputs]] for s in range(len(embed))]
+    weights = [embed.astype(np.float64), readout.astype(np.float64)]
+    first, second = [np.zeros_like(w) for w in weights], [np.zeros_like(w) for w in weights]
+    for t in range(1, steps + 1):
+        hidden, logits = numpy_forward(*weights, power, inputs)
+        error = 2 * (logits - np.eye(p)[targets]) / logits.size
+        back = power * hidden ** (power - 1) * (error @ weights[1].T)
+        gradients = [np.stack([onehot.T @ back for onehot in onehots]), (hidden**power).T @ error]
+        for k, g in enumerate(gradients):
+            first[k] = b1 * first[k] + (1 - b1) * g
+            second[k] = b2 * second[k] + (1 - b2) * g**2
+            update = first[k] / (1 - b1**t) / (np.sqrt(second[k] / (1 - b2**t)) + eps)
+            weights[k] = weights[k] - rate * (update + decay * weights[k])
+    return weights
+
+
+@pytest.mark.parametrize("gradient", ["scatter", "gather"])
+@pytest.mark.parametrize("modulus, variables, width", [(7, 2, 12), (5, 3, 8), (11, 1, 6)])
+def test_training_is_adamw_on_the_training_rows(modulus, variables, width, gradient):
+    rows = modulus**variables
+    shape = Shape(modulus, variables, width, variables, rows // 2, gradient=gradient)
+    settings, table = hyper(seed=4, train_rows=rows // 2), sum_table(modulus, variables)
+    examples, state = start(shape, settings, jnp.asarray(table))
+    train = np.asarray(examples.shuffled)[: rows // 2]
+    inputs = [list(product(range(modulus), repeat=variables))[row] for row in train]
+    expected = numpy_adamw(
+        np.asarray(state.params.embed), np.asarray(state.params.readout), variables, inputs, table[train], steps=8
+    )
+    trained = advance(shape, settings, examples, state, 8)
+    assert trained.step == 8
+    np.testing.assert_allclose(trained.params.embed, expected[0], rtol=2e-4, atol=2e-5)
+    np.testing.assert_allclose(trained.params.readout, expected[1], rtol=2e-4, atol=2e-5)
+
+
+def test_the_two_gradients_are_one_gradient():
+    key = jax.random.key(0)
+    shape = Shape(7, 2, 10, 2, 24, gradient="gather")
+    examples, state = start(shape, hyper(seed=0, train_rows=24), jnp.zeros(49, jnp.int32))
+    inputs = training.table_inputs(examples.shuffled[:24], 7, 2)
+    cotangent = jax.random.normal(key, (24, 10))
+
+    def weighted(embed, groups):
+        return jnp.sum(cotangent * training.gathered_sum(embed, inputs, groups))
+
+    scatter, gather = (jax.jit(jax.grad(weighted))(state.params.embed, g) for g in (None, examples.groups))
+    np.testing.assert_allclose(scatter, gather, rtol=1e-6, atol=1e-6)
+    assert np.abs(scatter).max() > 0.1
+
+
+@pytest.mark.parametrize("gradient", ["scatter", "gather"])
+def test_rows_past_the_training_set_have_no_influence(gradient):
+    table, settings = jnp.asarray(sum_table(7, 2)), hyper(seed=1, train_rows=20)
+    results = []
+    for capacity in (20, 40):
+        shape = Shape(7, 2, 16, 2, capacity, gradient=gradient)
+        examples, state = start(shape, settings, table)
+        results.append(advance_and_measure(shape, settings, examples, state, 10)[1])
+    np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
+
+
+def test_metrics_are_what_the_whole_table_says(monkeypatch):
+    monkeypatch.setattr(training, "EVALUATION_BLOCK", 30)
+    shape, settings, table = Shape(11, 2, 20, 2, 70), hyper(seed=2, train_rows=70), sum_table(11, 2)
+    examples, state = start(shape, settings, jnp.asarray(table))
+    state, metrics = advance_and_measure(shape, settings, examples, state, 20)
+    embed, readout = (np.asarray(leaf, np.float64) for leaf in (state.params.embed, state.params.readout))
+    _, logits = numpy_forward(embed, readout, 2, list(product(range(11), repeat=2)))
+    losses, hits = ((logits - np.eye(11)[table]) ** 2).mean(axis=1), logits.argmax(axis=1) == table
+    train, test = np.split(np.asarray(examples.shuffled), [70])
+    assert metrics.train_loss == pytest.approx(losses[train].mean(), rel=1e-4)
+    assert metrics.test_loss == pytest.approx(losses[test].mean(), rel=1e-4)
+    assert metrics.train_accuracy == pytest.approx(hits[train].mean())
+    assert metrics.test_accuracy == pytest.approx(hits[test].mean())
+    assert metrics.embed_norm == pytest.approx(np.linalg.norm(embed), rel=1e-5)
+    assert metrics.readout_norm == pytest.approx(np.linalg.norm(readout), rel=1e-5)
+
+
+def test_where_it_is_measured_does_not_matter():
+    shape, settings = Shape(7, 2, 16, 2, 24), hyper(seed=1, train_rows=24)
+    examples, state = start(shape, settings, jnp.asarray(sum_table(7, 2)))
+    whole = advance(shape, settings, examples, state, 30)
+    for steps in (1, 9, 20):
+        state = advance(shape, settings, examples, state, steps)
+    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state)))
+
+
+def test_dead_neurons_leave_no_nan():
+    shape, settings = Shape(11, 2, 50, 2, 60), hyper(seed=0, train_rows=60, weight_decay=40.0)
+    examples, state = start(shape, settings, jnp.asarray(sum_table(11, 2)))
+    state, metrics = advance_and_measure(shape, settings, examples, state, 400)
+    assert metrics.alive < 25
+    assert all(np.isfinite(value) for value in metrics)
+    zero = Expert(jnp.zeros((2, 11, 50)), jnp.zeros((50, 11)), 2)
+    metrics = measure(shape, settings, examples, zero)
+    assert metrics.alive == 0 and metrics.ipr_alive == 0
+    assert metrics.train_loss == pytest.approx(1 / 11)
+
+
+def test_without_test_rows_the_test_metrics_do_not_exist():
+    shape, settings = Shape(5, 2, 10, 2, 25), hyper(seed=0, train_rows=25)
+    examples, state = start(shape, settings, jnp.asarray(sum_table(5, 2)))
+    metrics = measure(shape, settings, examples, state.params)
+    assert np.isnan(metrics.test_loss) and np.isnan(metrics.test_accuracy)
+    assert np.isfinite(metrics.train_loss)
+
+
+def test_initial_weights_have_the_published_scale():
+    shape = Shape(97, 2, 500, 2, 4704)
+    expert = training.init(shape, jnp.float32(0.5), key=jax.random.key(0))
+    for leaf in (expert.embed, expert.readout):
+        assert np.std(leaf) == pytest.approx(0.5 / 1000 ** (1 / 3), rel=0.02)
+
+
+def test_config_becomes_a_task():
+    task = TrainConfig("n1 n2", 11, width=30, seed=5, fraction=0.25).task()
+    assert task.shape == Shape(11, 2, 30, 2, 30, "multiplicative")
+    assert (task.hyper.seed, task.hyper.train_rows) == (5, 30)
+    assert task.hyper.weight_decay == 5 and task.hyper.beta2 == np.float32(0.98)
+    assert task.table.tolist() == [a * b % 11 for a, b in product(range(11), repeat=2)]
+    assert TrainConfig("n1 n2", 11, order="additive", power=3).task().shape.power == 3
+
+
+def test_measured_steps_end_with_the_last():
+    assert TrainConfig("n1", 5, steps=25, metrics_every=10).measured_steps() == [0, 10, 20, 25]
+    assert TrainConfig("n1", 5, steps=20, metrics_every=10).measured_steps() == [0, 10, 20]
+
+
+@pytest.mark.parametrize(
+    "setting, text",
+    [
+        ({"width": 0}, r"width must be a whole number from 1 to 2\^31 - 1, got 0"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number >= 0 and below inf, got nan"),
+        ({"beta2": 1.0}, "beta2 must be a number >= 0 and below 1, got 1.0"),
+        ({"order": "random"}, "order must be auto, additive or multiplicative, got 'random'"),
+        ({"modulus": 91, "order": "multiplicative"}, "modulus must be a prime for the multiplicative order, got 91"),
+        ({"modulus": 1}, "modulus must be at least 2, got 1"),
+        ({"fraction": 0.0}, "fraction must be above 0"),
+    ],
+)
+def test_settings_outside_their_range_are_refused(setting, text):
+    with pytest.raises(InputError, match=text):
+        TrainConfig(**({"expression": "n1 n2", "modulus": 97} | setting))
+
+
+def test_an_unknown_hyper_parameter_is_refused():
+    with pytest.raises(InputError, match="unknown hyper-parameter momentum; there are seed, train_rows"):
+        hyper(train_rows=5, momentum=0.9)
