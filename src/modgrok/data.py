@@ -14,32 +14,16 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from modgrok.errors import InputError
+from modgrok.expression import parse
 from modgrok.field import is_prime
-
-LARGEST_TABLE = 1 << 24
-"""Rows of the largest table that training takes: counts up to here are exact in float32."""
+from modgrok.polynomial import value_table
 
 
 def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int]:
-    """The values of an expression on every row, and its number of variables (at least one)."""
-    from modgrok import expression, polynomial
-
-    tree = expression.parse(text, modulus)
-    variables = max(1, polynomial.variable_count(tree))
-    row_count(modulus, variables)
-    table = polynomial.value_table(tree, modulus, variables)
-    return np.asarray(table, dtype=np.int32).reshape(-1), variables
-
-
-def row_count(modulus: int, variables: int) -> int:
-    """p^V, or an `InputError` where that is more than training can hold."""
-    rows = modulus**variables
-    if rows > LARGEST_TABLE:
-        raise InputError(
-            f"a table of {variables} variables modulo {modulus} has {rows} rows, training takes at most "
-            f"{LARGEST_TABLE}; use fewer variables or a smaller modulus"
-        )
-    return rows
+    """The values of an expression on every row, and the number of variables that occur in it."""
+    tree = parse(text, modulus)
+    table = value_table(tree, modulus)
+    return table.reshape(-1).astype(np.int32), table.ndim
 
 
 def table_inputs(

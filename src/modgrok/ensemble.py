@@ -8,14 +8,15 @@ an ensemble of one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Int
 
-from modgrok.circuit import Expert
+from modgrok.circuit import Expert, Weights
 from modgrok.errors import InputError
 from modgrok.training import EVALUATION_BLOCK, Hyper, Metrics, Shape, advance_and_measure, start
 
@@ -56,15 +57,13 @@ def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
 
 
 start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0)), static_argnums=0)
-segment_all = jax.jit(
-    jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None)), static_argnums=0, donate_argnums=3
-)
+segment_all = jax.jit(jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
 
 
 def train_chunks(
     shape: Shape,
     hyper: Hyper,
-    tables: Int[Array, "net row"] | Int[np.ndarray, "net row"],
+    tables: Int[Weights, "net row"],
     *,
     steps: int | Sequence[int],
     memory: int | None = None,
@@ -77,23 +76,28 @@ def train_chunks(
     for first in range(0, networks, size):
         nets = np.minimum(np.arange(first, first + size), networks - 1)
         kept = min(size, networks - first)
-        chunk_hyper = jax.tree.map(lambda leaf: leaf[nets], hyper)
-        examples, state = start_all(shape, chunk_hyper, jnp.asarray(tables[nets], jnp.int32))
-        points, reached = [], 0
-        for step in measured:
-            state, metrics = segment_all(shape, chunk_hyper, examples, state, step - reached)
+        settings = pick(hyper, nets)
+        examples, state = start_all(shape, settings, jnp.asarray(tables[nets], jnp.int32))
+        points = []
+        for before, step in pairwise([0, *measured]):
+            state, metrics = segment_all(shape, settings, examples, state, step - before)
             points.append(jax.tree.map(np.asarray, metrics))
-            reached = step
             if progress is not None:
-                progress(first * measured[-1] + kept * reached, networks * measured[-1])
-        stacked = jax.tree.map(lambda *leaves: np.stack(leaves, axis=1)[:kept], *points)
-        yield Chunk(first, stacked, jax.tree.map(lambda leaf: np.asarray(leaf[:kept]), state.params))
+                progress(first * measured[-1] + kept * step, networks * measured[-1])
+        stacked = jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *points)
+        experts = jax.tree.map(np.asarray, state.params)
+        yield Chunk(first, pick(stacked, slice(kept)), pick(experts, slice(kept)))
+
+
+def pick(tree: Any, nets: Int[np.ndarray, "chosen"] | slice) -> Any:
+    """Some networks of an ensemble's arrays."""
+    return jax.tree.map(lambda leaf: leaf[nets], tree)
 
 
 def train_ensemble(
     shape: Shape,
     hyper: Hyper,
-    tables: Int[Array, "net row"] | Int[np.ndarray, "net row"],
+    tables: Int[Weights, "net row"],
     *,
     steps: int | Sequence[int],
     memory: int | None = None,
@@ -105,7 +109,7 @@ def train_ensemble(
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
 
 
-def check_ensemble(shape: Shape, hyper: Hyper, tables: Array | np.ndarray, measured: list[int]) -> int:
+def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:
     """The number of networks, if the arrays of an ensemble fit together; an `InputError` otherwise."""
     networks = tables.shape[0]
     if networks == 0 or tables.shape != (networks, shape.rows):
@@ -115,6 +119,6 @@ def check_ensemble(shape: Shape, hyper: Hyper, tables: Array | np.ndarray, measu
             raise InputError(f"{networks} tables need hyper-parameters of shape ({networks},), got {leaf.shape}")
     if int(jnp.max(hyper.train_rows)) > shape.train_rows:
         raise InputError(f"the shape allows {shape.train_rows} training rows, a network asks for more")
-    if not measured or measured[0] < 0 or any(b <= a for a, b in zip(measured, measured[1:])):
+    if not measured or measured[0] < 0 or any(b <= a for a, b in pairwise(measured)):
         raise InputError(f"measured steps must rise, got {measured}")
     return networks

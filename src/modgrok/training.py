@@ -30,7 +30,6 @@ from modgrok.data import (
     function_table,
     natural_order,
     residue_groups,
-    row_count,
     shuffled_rows,
     table_inputs,
     train_count,
@@ -63,7 +62,7 @@ class Shape:
 
     @property
     def rows(self) -> int:
-        return row_count(self.modulus, self.variables)
+        return self.modulus**self.variables
 
     def residues(self) -> Int[np.ndarray, "residue"]:
         """The order of residues in which periodicity is measured."""
@@ -175,7 +174,7 @@ def hyper(**values: Any) -> Hyper:
 
     What is not given has `TrainConfig`'s default; `train_rows` must be given (see `data.train_count`).
     """
-    defaults = {field.name: field.default for field in dataclasses.fields(TrainConfig)}
+    defaults: dict[str, Any] = {field.name: field.default for field in dataclasses.fields(TrainConfig)}
     names = [field.name for field in dataclasses.fields(Hyper)]
     arrays = np.broadcast_arrays(*(values.pop(name) if name in values else defaults[name] for name in names))
     if values:
@@ -216,7 +215,7 @@ def apply(
     expert: Expert, inputs: Int[Array, "row term"], groups: Int[Array, "term p slot"] | None = None
 ) -> Float[Array, "row class"]:
     """The expert on many rows. `groups`, where given, must list the same rows: the gradient is summed by it."""
-    hidden = gathered_sum(expert.embed, inputs, groups)
+    hidden = gathered_sum(jnp.asarray(expert.embed), inputs, groups)
     return hidden**expert.power @ expert.readout
 
 
@@ -227,8 +226,8 @@ def gathered_sum(
 ) -> Float[Array, "row width"]:
     """Σ_s embed[s, n_s, ·] for every row.
 
-    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest on CPUs; with
-    them each residue gathers its own rows, which needs no atomic additions: quicker on GPUs, and the same bits every time.
+    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest on CPUs. With
+    them each residue gathers its own rows: no atomic additions, so a GPU gives the same bits every time.
     """
     if groups is not None:
         return grouped_sum(embed, inputs, groups)

@@ -1,0 +1,130 @@
+"""What became of a training, in words, with the likely cause and what to try.
+
+The rules read the measured curves alone. A network that answers 0 everywhere has mean squared error exactly 1/p
+(the one-hot has length 1, averaged over p classes): weights that decay to zero end there. Passing 99 % on the
+training rows is memorising; passing it on the test rows too is generalising, and grokking when it comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from modgrok.training import TrainConfig
+
+PASSED = 0.99
+"""The accuracy from which a set counts as learned."""
+
+Curves = Mapping[str, Float[np.ndarray, "point"] | Int[np.ndarray, "point"]]
+"""Columns `step`, `train_loss`, … of the measured steps; NaN where there are no test rows."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """`outcome` is one of grokked, fitted, diverged, collapsed, improving, memorised, underfit."""
+
+    outcome: str
+    text: str
+
+
+def passed_at(curves: Curves, column: str) -> int | None:
+    """The first measured step at which an accuracy reached 99 %."""
+    passed = np.flatnonzero(np.asarray(curves[column]) >= PASSED)
+    return int(curves["step"][passed[0]]) if passed.size else None
+
+
+def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
+    """What became of the training whose curves these are."""
+    last = {name: float(column[-1]) for name, column in curves.items()}
+    finite = all(isfinite(last[name]) for name in ("train_loss", "embed_norm", "readout_norm"))
+    if not finite or last["train_loss"] > 10 * curves["train_loss"][0]:
+        return diverged(config, curves)
+    if last["train_loss"] > 0.99 / config.modulus and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
+        return collapsed(config, last)
+    if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= PASSED:
+        text = f"Fits the whole table ({last['train_accuracy']:.2%} of its rows); there are no test rows."
+        return Diagnosis("fitted", text)
+    if last["test_accuracy"] >= PASSED:
+        return grokked(curves, last)
+    if still_improving(curves):
+        return improving(config, curves)
+    return memorised(config, last) if last["train_accuracy"] >= PASSED else underfit(config, last)
+
+
+def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
+    losses = np.asarray(curves["train_loss"])
+    grown = ~(losses <= 10 * losses[0])
+    step = int(curves["step"][int(np.argmax(grown))])
+    return Diagnosis(
+        "diverged",
+        f"Diverged: by step {step} the training loss was more than ten times what it began with, or not a number. "
+        f"Likely cause: a learning rate too large ({config.learning_rate:g}) or initial weights too large "
+        f"(init_scale {config.init_scale:g}); try --learning-rate 0.005 --init-scale 0.5.",
+    )
+
+
+def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+    return Diagnosis(
+        "collapsed",
+        f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
+        f"and 1/p is {1 / config.modulus:.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), or "
+        f"initial weights too small (init_scale {config.init_scale:g}); try --weight-decay 5 --init-scale 0.5.",
+    )
+
+
+def grokked(curves: Curves, last: Mapping[str, float]) -> Diagnosis:
+    train, test = passed_at(curves, "train_accuracy"), passed_at(curves, "test_accuracy")
+    when = f"the training rows from step {train}" if train is not None else "never all the training rows"
+    return Diagnosis(
+        "grokked",
+        f"Grokked: {last['test_accuracy']:.2%} of the test rows; 99 % of them from step {test}, {when}.",
+    )
+
+
+def still_improving(curves: Curves) -> bool:
+    """Did the test loss (without one, the training loss) fall by more than 2 % within the last fifth of the steps?
+
+    Adam's loss jitters from step to step, so the medians of the two halves of that fifth are compared.
+    """
+    name = "train_loss" if np.isnan(curves["test_loss"][-1]) else "test_loss"
+    losses = np.asarray(curves[name])[np.asarray(curves["step"]) >= 0.8 * curves["step"][-1]]
+    half = losses.size // 2
+    return half > 0 and bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half]))
+
+
+def improving(config: TrainConfig, curves: Curves) -> Diagnosis:
+    name, rows = ("train", "training") if np.isnan(curves["test_accuracy"][-1]) else ("test", "test")
+    return Diagnosis(
+        "improving",
+        f"Still improving: {curves[f'{name}_accuracy'][-1]:.2%} of the {rows} rows, and the {name} loss is falling. "
+        f"Likely cause: too few steps; go on with --steps {2 * config.steps}.",
+    )
+
+
+def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+    chance = 1 / config.modulus
+    much = "about chance" if last["test_accuracy"] < 4 * chance else "above chance"
+    causes = []
+    if config.fraction < 0.4 or config.modulus < 40:
+        causes.append(f"too little data (fraction {config.fraction:g} of the table; try --fraction 0.7)")
+    if config.weight_decay < 1:
+        causes.append(f"weight decay too weak ({config.weight_decay:g}; try --weight-decay 5)")
+    causes.append("a function outside the class that networks of this kind learn (`modgrok classify` decides)")
+    return Diagnosis(
+        "memorised",
+        f"Only memorised: {last['train_accuracy']:.2%} of the training rows, {last['test_accuracy']:.2%} of the test "
+        f"rows ({much}). Likely cause: {', or '.join(causes)}.",
+    )
+
+
+def underfit(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+    return Diagnosis(
+        "underfit",
+        f"Stuck: {last['train_accuracy']:.2%} of the training rows and no longer improving. Likely cause: too narrow "
+        f"(width {config.width}; try --width {4 * config.width}) or weight decay too strong "
+        f"({config.weight_decay:g}, with learning rate {config.learning_rate:g}).",
+    )

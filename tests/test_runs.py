@@ -1,0 +1,175 @@
+"""Runs as folders: what they hold, that they resume bit for bit, and that they are never mixed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from modgrok import network, runs
+from modgrok.errors import InputError
+from modgrok.training import TrainConfig
+from modgrok.verification import verify
+
+CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
+SAME_FILES = ("metrics.parquet", "neurons.parquet", "weights.safetensors", "checkpoint.safetensors")
+
+
+def contents(folder, names=SAME_FILES):
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "unbroken"
+    return folder, runs.train_run(CONFIG, folder)
+
+
+def test_a_run_folder_holds_everything(unbroken):
+    folder, result = unbroken
+    assert json.loads((folder / "config.json").read_text())["width"] == 60
+    assert runs.load_config(folder) == CONFIG
+    assert json.loads((folder / "result.json").read_text()) == result
+    metrics = runs.read_table(folder / "metrics.parquet")
+    assert tuple(metrics) == runs.COLUMNS
+    assert metrics["step"].tolist() == [0, 10, 20, 30, 40, 50, 60]
+    assert metrics["test_loss"][-1] == np.float32(result["final"]["test_loss"])
+    neurons = runs.read_table(folder / "neurons.parquet")
+    assert neurons["ipr_final"].shape == (60,)
+    assert neurons["ipr_final"].mean() == pytest.approx(result["final"]["ipr"], rel=1e-4)
+    assert neurons["ipr_initial"].mean() == pytest.approx(metrics["ipr"][0], rel=1e-4)
+
+
+def test_the_saved_weights_are_the_network_that_was_measured(unbroken):
+    folder, result = unbroken
+    trained = network.load(folder)
+    assert (trained.method, trained.expression, trained.modulus) == ("trained", "n1 n2", 11)
+    assert trained.settings["learning_rate"] == 0.005
+    train, test = result["train_rows"], result["test_rows"]
+    final = result["final"]
+    hits = final["train_accuracy"] * train + final["test_accuracy"] * test
+    assert verify(trained).accuracy == pytest.approx(hits / 121)
+    assert verify(trained).mse == pytest.approx(
+        (final["train_loss"] * train + final["test_loss"] * test) / 121, rel=1e-3
+    )
+
+
+def test_a_stopped_run_goes_on_bit_for_bit(unbroken, tmp_path):
+    seen = []
+    result = runs.train_run(CONFIG, tmp_path / "run", on_point=seen.append, stop=lambda: len(seen) == 3)
+    assert (result["finished"], result["step"]) == (False, 30)
+    assert [point.row["step"] for point in seen] == [10, 20, 30]
+    result = runs.train_run(CONFIG, tmp_path / "run")
+    assert result["finished"] and result["final"] == unbroken[1]["final"]
+    assert contents(tmp_path / "run") == contents(unbroken[0])
+
+
+def test_more_steps_go_on_from_a_finished_run(unbroken, tmp_path):
+    runs.train_run(replace(CONFIG, steps=25), tmp_path / "run")
+    result = runs.train_run(CONFIG, tmp_path / "run")
+    assert result["final"] == unbroken[1]["final"]
+    assert contents(tmp_path / "run") == contents(unbroken[0])
+
+
+def test_a_finished_run_is_reused_and_overwritten_on_request(unbroken):
+    folder, result = unbroken
+    before = contents(folder)
+    again = runs.train_run(CONFIG, folder, on_point=lambda point: pytest.fail("it trained"))
+    assert again == result | {"reused": True}
+    trained = runs.train_run(CONFIG, folder, overwrite=True)
+    assert not trained["reused"]
+    assert contents(folder) == before
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from modgrok import runs
+from modgrok.training import TrainConfig
+config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
+def on_point(point):
+    print(int(point.row["step"]), flush=True)
+    if "die" in sys.argv and point.row["step"] >= 30:
+        import time
+        time.sleep(60)
+runs.train_run(config, Path(sys.argv[1]), checkpoint_seconds=0, on_point=on_point)
+"""
+
+
+def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_path):
+    folder = tmp_path / "run"
+    process = subprocess.Popen([sys.executable, "-c", KILLED, folder, "die"], stdout=subprocess.PIPE, text=True)
+    with process:
+        while process.stdout.readline().strip() != "30":
+            assert process.poll() is None
+        os.kill(process.pid, signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    assert not (folder / "weights.safetensors").exists()
+    assert runs.read_table(folder / "metrics.parquet")["step"][-1] == 20
+    resumed = subprocess.run([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True, check=True)
+    assert resumed.stdout.split() == ["30", "40", "50", "60"]
+    assert contents(folder) == contents(unbroken[0])
+
+
+@pytest.mark.parametrize(
+    "change, text",
+    [
+        (
+            {"learning_rate": 0.01},
+            "holds another run .learning_rate is 0.005 there and 0.01 here.*--resume .*--overwrite",
+        ),
+        ({"seed": 3, "width": 5}, "width is 60 there and 5 here; seed is 0 there and 3 here"),
+        ({"steps": 10}, "it has 60 steps, more than 10"),
+    ],
+)
+def test_another_experiment_does_not_enter_the_folder(unbroken, change, text):
+    before = contents(unbroken[0])
+    with pytest.raises(InputError, match=text):
+        runs.train_run(replace(CONFIG, **change), unbroken[0])
+    assert contents(unbroken[0]) == before
+
+
+def test_folders_that_are_not_runs_are_refused(tmp_path):
+    (tmp_path / "thesis.tex").write_text("precious")
+    with pytest.raises(InputError, match="is not empty and not a run; choose another folder"):
+        runs.train_run(CONFIG, tmp_path)
+    with pytest.raises(InputError, match="is a file; give a folder with --out"):
+        runs.train_run(CONFIG, tmp_path / "thesis.tex")
+    with pytest.raises(InputError, match=r"is not a run: it has no config\.json"):
+        runs.load_config(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_damaged_checkpoint_is_noticed(tmp_path):
+    runs.train_run(CONFIG, tmp_path / "run", stop=lambda: True)
+    checkpoint = tmp_path / "run" / "checkpoint.safetensors"
+    checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors was damaged .*; start again with --overwrite"):
+        runs.train_run(CONFIG, tmp_path / "run")
+
+
+def test_a_wrong_expression_leaves_no_folder(tmp_path):
+    with pytest.raises(InputError):
+        runs.train_run(replace(CONFIG, expression="n1 +"), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_default_folders_tell_experiments_apart():
+    names = [
+        runs.default_folder(config).name
+        for config in (CONFIG, replace(CONFIG, learning_rate=0.01), replace(CONFIG, seed=1), replace(CONFIG, steps=5))
+    ]
+    assert names[0] == "n1n2-mod11-width60-seed0-fraction0.7"
+    assert names[1] == "n1n2-mod11-width60-seed0-learning_rate0.01-fraction0.7"
+    assert len(set(names)) == 3 and names[3] == names[0]
+
+
+def test_the_rate_counts_this_sitting_only(unbroken, tmp_path):
+    began = time.perf_counter()
+    result = runs.train_run(CONFIG, tmp_path / "run")
+    assert result["steps_per_second"] > 60 / (time.perf_counter() - began)
