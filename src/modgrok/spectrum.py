@@ -1,21 +1,23 @@
 """Fourier spectra of an expert's weights, and how periodic they are: the inverse participation ratio.
 
-A neuron k has one block per term, the vector embed[s, ·, k] over residues, and one for the readout, the vector
-readout[k, ·]. In the analytical solutions every block is a cosine: over residues in their natural order for
-sums, over residues in the order g^0, g^1, … (zero left out) for products. `order` is that list of residues.
+A neuron k has one block per term, the vector embed[s, ·, k] over residues, and one for the readout, the
+vector readout[k, ·]. In the analytical solutions every block is a cosine: over residues in their natural
+order for sums, over residues in the order g^0, g^1, … (zero left out) for products. `order` is that list of
+residues.
 
 IPR(u) = (‖F u‖_4 / ‖F u‖_2)^4 with F the one-sided DFT including its constant bin: 1 for a pure cosine, about
 2 over the number of bins for noise. It has no scale, so a block is normalised before the DFT: weight decay
 drives many neurons towards zero, and their ratio must not become 0/0.
 
-`fit_waves` reads one cosine off every block. With residues numbered r = 0 … m-1 along the order, the analytical
-network for  q = c_1 r_1 + … + c_S r_S + d  modulo m  has
+`fit_waves` reads one cosine off every block. With residues numbered r = 0 … m-1 along the order, the
+analytical network for  q = c_1 r_1 + … + c_S r_S + d  modulo m  has
 
     embed[s, r, k]  = a_s cos(2π c_s f r / m + ψ_s)          readout[k, q] = a_Q cos(2π f q / m + ψ_Q)
 
-with one frequency f per neuron, multipliers c_s that all neurons share (the coefficients of a sum, the exponents
-of a product), and phases under one law. The only term of readout · (Σ_s embed)^S that peaks at the right q is
-cos(2π f (Σ c_s r_s - q) / m + Σ ψ_s - ψ_Q), and its peak lies at q = Σ c_s r_s + d if and only if
+with one frequency f per neuron, multipliers c_s that all neurons share (the coefficients of a sum, the
+exponents of a product), and phases under one law. The only term of readout · (Σ_s embed)^S that peaks at
+the right q is cos(2π f (Σ c_s r_s - q) / m + Σ ψ_s - ψ_Q), and its peak lies at q = Σ c_s r_s + d if and
+only if
 
     ψ_1 + … + ψ_S = ψ_Q + 2π f d / m        (the phase law; d = 0 for a plain sum or product).
 """
@@ -96,9 +98,9 @@ def alive(expert: Expert) -> Bool[Array, "width"]:
 class Waves:
     """The cosine fitted to every block of every neuron, in the notation of the module's docstring.
 
-    All fields are float64 on the host. `frequency` is f; block b is fitted at c_b f, whatever its own strongest
-    frequency is. Dead neurons (not `alive`) and constant ones are fitted too, but take no part in finding
-    `multipliers` and `offset`.
+    All fields are float64 on the host. `frequency` is f; block b is fitted at c_b f, whatever its own
+    strongest frequency is. Dead neurons (not `alive`) and constant ones are fitted too, but take no part in
+    finding `multipliers` and `offset`.
     """
 
     order: Int[np.ndarray, "residue"]
@@ -133,12 +135,12 @@ class Waves:
 
     @property
     def common(self) -> Bool[np.ndarray, "width"]:
-        """Neurons whose blocks all have c_b f as their strongest frequency; a block that is zero does not object."""
+        """Neurons whose blocks all are strongest at c_b f; a block that is zero does not object."""
         return np.all((self.strongest == fold(self.block_frequency, self.period)) | ~self.present, axis=0)
 
     @property
     def has_phases(self) -> Bool[np.ndarray, "width"]:
-        """Active neurons with a phase in every block: at frequencies 0 and m/2 a real wave has only a sign."""
+        """Active neurons with a phase in every block: at frequencies 0 and m/2 a wave has only a sign."""
         return self.active & np.all(self.present & (2 * self.block_frequency % self.period != 0), axis=0)
 
     @property
@@ -171,9 +173,9 @@ def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> Waves:
     present = total > 0
     share = power / np.where(present, total, 1)[..., None]
     strongest = np.argmax(power, axis=-1)
-    constant = np.all((share[:-1, :, 0] > 1 - CONSTANT) | ~present[:-1], axis=0)
+    constant = (norm > 0) & np.all((share[:-1, :, 0] > 1 - CONSTANT) | ~present[:-1], axis=0)
 
-    weight = np.where(living & ~constant, norm**2, 0)
+    weight = np.where(living & ~constant, np.sqrt(total).prod(axis=0), 0)  # what it adds to the output
     multipliers = [_multiplier(strongest[-1], own, weight, period) for own in strongest[:-1]]
     aligned = fold(np.outer([*multipliers, 1], np.arange(period // 2 + 1)), period)
     together = sum(share[b][:, index] for b, index in enumerate(aligned))
@@ -182,7 +184,9 @@ def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> Waves:
     own = np.outer([*multipliers, 1], frequency) % period
     fitted = np.take_along_axis(coefficient, own[..., None], axis=-1)[..., 0]
     alone = 2 * own % period == 0
-    signs, offset = _signs_and_offset(np.angle(fitted), frequency, np.where(alone.any(axis=0), 0, weight), period)
+    signs, offset = _signs_and_offset(
+        np.angle(fitted), frequency, np.where(alone.any(axis=0), 0, weight), period
+    )
     turned = np.where(np.array([*signs, 1])[:, None] < 0, fitted.conj(), fitted)
     return Waves(
         order=order,
@@ -205,9 +209,10 @@ def _multiplier(
     weight: Float[np.ndarray, "width"],
     period: int,
 ) -> int:
-    """The smallest c with  c · readout ≡ ± embed  for the most neurons, by weight; 1 if most do not agree on any.
+    """The smallest c with  c · readout ≡ ± embed  for the most neurons, by weight; 1 if most do not agree.
 
-    For one neuron the solutions are c_0 + j m/g with g = gcd(readout, m), if g divides embed, and their negatives.
+    For one neuron the solutions are c_0 + j m/g with g = gcd(readout, m), if g divides embed, and their
+    negatives.
     """
     votes = np.zeros(period)
     pairs, index = np.unique(np.stack([readout, embed]), axis=1, return_inverse=True)
@@ -227,16 +232,19 @@ def _signs_and_offset(
     weight: Float[np.ndarray, "width"],
     period: int,
 ) -> tuple[Sequence[int], int]:
-    """The signs of the multipliers and the offset d under which the phase law holds best; +1 and 0 if none does.
+    """The signs of the multipliers and the offset d that fit the phase law best; +1 and 0 if none fits.
 
-    A one-sided spectrum cannot tell c_s from -c_s: turning the sign turns ψ_s. For given signs, the weighted mean
-    cosine of the residual, as a function of d, is the DFT over f of  Σ_k w_k exp(i(Σ ± ψ_s - ψ_Q)).
+    A one-sided spectrum cannot tell c_s from -c_s: turning the sign turns ψ_s. For given signs, the
+    weighted mean cosine of the residual, as a function of d, is the DFT over f of  Σ_k w_k exp(i(Σ ± ψ_s -
+    ψ_Q)).
     """
     best: tuple[Sequence[int], int] = ((1,) * (len(phase) - 1), 0)
     highest = 0.5  # noise reaches less; without a law there is nothing to align
     for signs in product((1, -1), repeat=len(phase) - 1):
         gap = np.exp(1j * (np.array(signs) @ phase[:-1] - phase[-1])) * weight
-        at_frequency = np.bincount(frequency, gap.real, period) + 1j * np.bincount(frequency, gap.imag, period)
+        at_frequency = np.bincount(frequency, gap.real, period) + 1j * np.bincount(
+            frequency, gap.imag, period
+        )
         agreement = np.fft.fft(at_frequency).real / max(weight.sum(), np.finfo(float).tiny)
         offset = int(np.argmax(agreement > agreement.max() - TIE))
         if agreement[offset] > highest + TIE:

@@ -1,0 +1,327 @@
+"""What a network has learned: its waves, their phase law, and what the network does with nothing but them.
+
+`inspect_network` measures every expert of a network. Statistics are over the active neurons, those that are
+alive and not constant; `Waves` in `spectrum` says what frequency, multiplier, offset and residual mean. The
+snapped network keeps one cosine per block, with phases that obey the law, and nothing else: if it still
+computes the function, the cosines are the solution and not just a feature of it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import factorial
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from modgrok.circuit import Circuit, Expert, batch_logits
+from modgrok.errors import InputError
+from modgrok.field import is_prime
+from modgrok.network import Network, wire_name
+from modgrok.phases import exact_design, narrow_design
+from modgrok.spectrum import (
+    Waves,
+    additive_order,
+    block_ipr,
+    fit_waves,
+    multiplicative_order,
+)
+
+ORDERS = {"additive": additive_order, "multiplicative": multiplicative_order}
+LARGEST_TABLE = 1 << 21
+"""The snapped network is checked on the whole table up to so many rows, and on as many random rows beyond."""
+CHUNK = 1 << 13
+HISTOGRAM_BINS = 20
+ANGLES = 4096
+"""Random angles over which leakage is averaged."""
+CANCELS = 1e-3
+"""A design cancels exactly if its leakage is below this share of what random phases leave."""
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertInspection:
+    """One expert, the order in which it is periodic, and its waves."""
+
+    expert: Expert
+    order: str
+    waves: Waves
+    block_ipr: Float[np.ndarray, "block width"]
+    """0 where a block is exactly zero."""
+
+    @cached_property
+    def ipr(self) -> Float[np.ndarray, "width"]:
+        """Mean IPR over the blocks of a neuron that are not zero; 0 if all are."""
+        return self.block_ipr.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
+
+    @cached_property
+    def explained(self) -> Float[np.ndarray, "width"]:
+        """Mean share of squared length that one cosine explains, over the blocks that are not zero."""
+        return self.waves.explained.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
+
+    @cached_property
+    def answers_zero(self) -> Bool[np.ndarray, "width"]:
+        """Active neurons with most of their readout's squared length at zero, if the order leaves it out."""
+        square = np.asarray(self.expert.readout, np.float64) ** 2
+        return self.waves.active & (square[:, self.waves.order].sum(axis=1) < square.sum(axis=1) / 2)
+
+    @cached_property
+    def nearest_design(self) -> dict[str, Any]:
+        return nearest_design(self.expert, self.waves)
+
+    def json(self) -> dict[str, Any]:
+        active = self.waves.active
+        return {
+            "order": self.order,
+            "multipliers": list(self.waves.multipliers),
+            "offset": self.waves.offset,
+            **statistics([self]),
+            "ipr_blocks": [mean(row[active & here]) for row, here in zip(self.block_ipr, self.waves.present)],
+            "neurons_per_frequency": neurons_per_frequency(self.waves),
+            "nearest_design": self.nearest_design,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class Inspection:
+    """All experts of a network, the snapped network, and how often that is right."""
+
+    network: Network
+    experts: tuple[ExpertInspection, ...]
+    snapped: Circuit
+    accuracy: float
+    accuracy_nonzero: float
+
+    def json(self) -> dict[str, Any]:
+        """What `modgrok inspect --json` prints; docs/inspect.md says what each key means."""
+        experts = [expert.json() for expert in self.experts]
+        orders = sorted({expert.order for expert in self.experts})
+        return {
+            "expression": self.network.expression,
+            "modulus": self.network.modulus,
+            "order": orders[0] if len(orders) == 1 else "mixed",
+            **statistics(self.experts),
+            "snapped": {"accuracy": self.accuracy, "accuracy_nonzero": self.accuracy_nonzero},
+            "nearest_design": experts[-1]["nearest_design"],
+            "experts": experts,
+        }
+
+
+def inspect_network(
+    network: Network, *, order: str = "auto", table: Int[np.ndarray, "..."] | None = None
+) -> Inspection:
+    """Fit waves to every expert, snap them, and check the snapped network.
+
+    `order` is additive, multiplicative, or auto: for each expert the one with the larger IPR. `table` holds
+    the value at every input, one axis per variable; without it, it is computed from the network's
+    expression.
+    """
+    experts = tuple(inspect_expert(expert, order=order) for expert in network.circuit.experts)
+    snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
+    if table is None:
+        table = value_table_of(network)
+    accuracy, accuracy_nonzero = table_accuracy(snapped, table)
+    return Inspection(network, experts, snapped, accuracy, accuracy_nonzero)
+
+
+def inspect_expert(expert: Expert, *, order: str = "auto") -> ExpertInspection:
+    """The expert in the given order; with auto, in the one with the larger mean IPR of its active neurons.
+
+    Products need a prime, and at p = 2 logarithms order nothing: the only non-zero residue is 1.
+    """
+    p, classes = expert.embed.shape[1], expert.readout.shape[1]
+    if p != classes:
+        raise InputError(
+            f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}"
+        )
+    if order == "auto":
+        names = ORDERS if p > 2 and is_prime(p) else ["additive"]
+        candidates = [inspect_expert(expert, order=name) for name in names]
+        return max(candidates, key=lambda part: mean(part.ipr[part.waves.active]))
+    if order not in ORDERS:
+        raise InputError(f"order must be auto, additive or multiplicative, got {order!r}")
+    residues = ORDERS[order](p)
+    with jax.enable_x64(True):
+        precise = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), expert)
+        ipr = np.asarray(block_ipr(precise, residues))
+    return ExpertInspection(expert, order, fit_waves(expert, residues), ipr)
+
+
+def snap(expert: Expert, waves: Waves) -> Expert:
+    """The expert with each block of an active neuron replaced by its fitted cosine, and dead neurons by zero.
+
+    The law's residual δ is shared equally: ψ_s + δ/(S+1) and ψ_Q - δ/(S+1) obey it exactly. Where a wave
+    has a sign instead of a phase, signs stay. Constant neurons stay, and so do the weights of residues
+    outside the order: no cosine describes how a product treats zero.
+    """
+    share = np.where(waves.has_phases, waves.residual / (expert.terms + 1), 0)
+    phase = waves.phase + share * np.array([*[1] * expert.terms, -1])[:, None]
+    angle = 2 * np.pi / waves.period * waves.block_frequency[..., None] * np.arange(waves.period)
+    cosines = waves.amplitude[..., None] * np.cos(angle + phase[..., None])
+    embed: Any = np.array(expert.embed)
+    readout: Any = np.array(expert.readout)
+    embed[:, :, ~waves.alive], readout[~waves.alive] = 0, 0
+    terms, neurons = np.arange(expert.terms), np.flatnonzero(waves.active)
+    embed[np.ix_(terms, waves.order, neurons)] = cosines[:-1, neurons].swapaxes(1, 2)
+    readout[np.ix_(neurons, waves.order)] = cosines[-1, neurons]
+    return Expert(embed, readout, expert.power)
+
+
+def value_table_of(network: Network) -> Int[np.ndarray, "..."]:
+    from modgrok import expression, polynomial
+
+    tree = expression.parse(network.expression, network.modulus)
+    return polynomial.value_table(tree, network.modulus, network.circuit.variables)
+
+
+def table_accuracy(circuit: Circuit, table: Int[np.ndarray, "..."]) -> tuple[float, float]:
+    """Share of rows whose largest logit is at the table's value: of all, and of those without a zero."""
+    if table.size <= LARGEST_TABLE:
+        rows = np.indices(table.shape).reshape(table.ndim, -1).T
+    else:
+        rows = np.random.default_rng(0).integers(0, table.shape, (LARGEST_TABLE, table.ndim))
+    right = np.concatenate(
+        [
+            np.asarray(batch_logits(circuit, part)).argmax(axis=1) == table[tuple(part.T)]
+            for part in np.split(rows, range(CHUNK, len(rows), CHUNK))
+        ]
+    )
+    return mean(right), mean(right[np.all(rows != 0, axis=1)])
+
+
+def mean(values: np.ndarray) -> float:
+    """The mean, or 0 of nothing: networks may have no living neuron."""
+    return float(np.mean(values)) if values.size else 0.0
+
+
+def statistics(parts: Sequence[ExpertInspection]) -> dict[str, Any]:
+    """The numbers of one expert, or of several with their neurons pooled."""
+
+    def pool(values: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(values)
+
+    wavy = pool([~part.waves.constant for part in parts])
+    active = pool([part.waves.active for part in parts])
+    ipr = pool([part.ipr for part in parts])
+    residual = pool([np.abs(part.waves.residual[part.waves.has_phases]) for part in parts])
+    quantiles = np.quantile(residual, [0.1, 0.5, 0.9]).tolist() if residual.size else [None] * 3
+    counts, edges = np.histogram(ipr[active], bins=HISTOGRAM_BINS, range=(0, 1 + 1e-9))
+    return {
+        "width": len(active),
+        "alive": int(sum(part.waves.alive.sum() for part in parts)),
+        "constant": int(sum((part.waves.alive & part.waves.constant).sum() for part in parts)),
+        "answer_zero": int(sum(part.answers_zero.sum() for part in parts)),
+        "ipr": mean(ipr[wavy]),
+        "ipr_alive": mean(ipr[active]),
+        "ipr_histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+        "common_frequency_share": mean(pool([part.waves.common for part in parts])[active]),
+        "phase_residual_median": quantiles[1],
+        "phase_residual_quantiles": dict(zip(["0.1", "0.5", "0.9"], quantiles)),
+        "neurons_with_phases": int(residual.size),
+        "power_explained": mean(pool([part.explained for part in parts])[active]),
+        "frequencies_used": sum(len(neurons_per_frequency(part.waves)) for part in parts),
+    }
+
+
+def neurons_per_frequency(waves: Waves) -> dict[str, int]:
+    """How many active neurons each frequency has; those without neurons are left out."""
+    count = Counter(waves.frequency[waves.active].tolist())
+    return {str(f): count[f] for f in sorted(count)}
+
+
+def neuron_columns(inspection: Inspection) -> dict[str, np.ndarray]:
+    """One row per expert, neuron and block, as columns; a residual only where the neuron has phases."""
+    columns: dict[str, list[np.ndarray]] = {}
+    circuit = inspection.network.circuit
+    for number, (part, wires) in enumerate(zip(inspection.experts, circuit.wires), start=1):
+        waves = part.waves
+        names = np.array([*(wire_name(circuit, wire) for wire in wires), "readout"])
+        table = {
+            "expert": np.full(waves.phase.shape, number),
+            "neuron": np.broadcast_to(np.arange(part.expert.width), waves.phase.shape),
+            "block": np.broadcast_to(names[:, None], waves.phase.shape),
+            "frequency": np.broadcast_to(waves.frequency, waves.phase.shape),
+            "block_frequency": waves.block_frequency,
+            "strongest_frequency": waves.strongest,
+            "amplitude": waves.amplitude,
+            "phase": waves.phase,
+            "power_explained": waves.explained,
+            "ipr": part.block_ipr,
+            "alive": np.broadcast_to(waves.alive, waves.phase.shape),
+            "constant": np.broadcast_to(waves.constant, waves.phase.shape),
+            "answers_zero": np.broadcast_to(part.answers_zero, waves.phase.shape),
+            "common_frequency": np.broadcast_to(waves.common, waves.phase.shape),
+            "phase_residual": np.broadcast_to(
+                np.where(waves.has_phases, waves.residual, np.nan), waves.phase.shape
+            ),
+        }
+        for name, values in table.items():
+            columns.setdefault(name, []).append(values.T.ravel())
+    return {name: np.concatenate(parts) for name, parts in columns.items()}
+
+
+def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
+    """Which of the compiler's phase designs the neurons of a frequency resemble, and how closely.
+
+    Write θ_s for the angle 2π c_s f r_s / m of input s and φ for that of the class. The neurons of
+    frequency f add up to Re(e^{-iφ} G) with G = Σ_k a_Q e^{-iψ_Q} (Σ_s a_s cos(θ_s + ψ_s))^S. Only one term
+    of G is wanted, C e^{iΣθ_s} with C = S!/2^S Σ_k a_Q Π_s a_s e^{i(Σψ_s - ψ_Q)}; the others must cancel
+    between neurons. The leakage is the root mean square over angles of G - C e^{iΣθ_s}, divided by |C|.
+    Were phases independent, squares of the single neurons' leaks would add up; the leakage over that value
+    is about 1 for the random design and 0 for an exact one. What no input moves does not count if constant
+    neurons can remove it.
+    """
+    counts = [
+        np.sum(waves.frequency[waves.has_phases] == f) for f in np.unique(waves.frequency[waves.has_phases])
+    ]
+    designs = {"exact": exact_design(expert.terms).width}
+    if expert.terms == 2:
+        designs["narrow"] = narrow_design().width
+    result: dict[str, Any] = {"name": None, "designs": designs, "leakage": None, "leakage_ratio": None}
+    if not counts or expert.power != expert.terms:
+        return {**result, "neurons_per_frequency": None, "words": "no neuron has the form of a design"}
+    median = float(np.median(counts))
+    leakage, of_random = leakages(expert, waves)
+    ratio = leakage / of_random
+    if ratio < CANCELS:
+        name = next((name for name, width in designs.items() if width == median), "exact")
+        words = f"the {name} design: unwanted terms cancel to {leakage:.0e} of the wanted one"
+    else:
+        name = "random" if ratio > 0.5 else "exact"
+        words = f"between random and exact phases: unwanted terms are {ratio:.0%} of what random phases leave"
+    needs = ", ".join(f"{name} needs {width}" for name, width in designs.items())
+    return {
+        **result,
+        "name": name,
+        "neurons_per_frequency": {"median": median, "least": int(min(counts)), "most": int(max(counts))},
+        "leakage": leakage,
+        "leakage_ratio": ratio,
+        "words": f"{words}; {median:g} neurons per frequency ({needs})",
+    }
+
+
+def leakages(expert: Expert, waves: Waves) -> tuple[float, float]:
+    """The leakage as it is, and as it would be with independent phases, pooled over frequencies by power."""
+    terms = expert.terms
+    theta = np.random.default_rng(0).uniform(-np.pi, np.pi, (terms, ANGLES, 1))
+    shift = 2 * np.pi * waves.frequency * waves.offset / waves.period
+    removable = bool((waves.alive & waves.constant).any())
+    unwanted = independent = wanted = 0.0
+    for f in np.unique(waves.frequency[waves.has_phases]):
+        k = waves.has_phases & (waves.frequency == f)
+        a, psi, a_q = waves.amplitude[:-1, None, k], waves.phase[:-1, None, k], waves.amplitude[-1, k]
+        turn = a_q * np.exp(-1j * (waves.phase[-1] + shift)[k])
+        signal = factorial(terms) / 2**terms * turn * np.prod(a * np.exp(1j * psi), axis=0)
+        leak = turn * np.sum(a * np.cos(theta + psi), axis=0) ** terms - signal * np.exp(
+            1j * theta.sum(axis=0)
+        )
+        if removable:
+            leak -= leak.mean(axis=0)
+        unwanted += np.mean(np.abs(leak.sum(axis=1)) ** 2)
+        independent += np.mean(np.sum(np.abs(leak) ** 2, axis=1))
+        wanted += np.abs(signal.sum()) ** 2
+    return float(np.sqrt(unwanted / wanted)), float(np.sqrt(independent / wanted))

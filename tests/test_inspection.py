@@ -1,0 +1,322 @@
+import json
+from argparse import ArgumentParser
+from dataclasses import replace
+from io import StringIO
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pyarrow.parquet as pq
+import pytest
+from analytic import product_expert, sum_expert
+from rich.console import Console
+
+from modgrok import inspection as module
+from modgrok.circuit import Circuit, Expert, single
+from modgrok.commands import inspect as command
+from modgrok.errors import InputError
+from modgrok.figures.inspection import draw
+from modgrok.inspection import inspect_expert, inspect_network, neuron_columns, snap
+from modgrok.network import Network, load
+from modgrok.spectrum import fit_waves
+
+
+def network_of(expert, expression, p):
+    return Network(single(expert), expression, p, "test")
+
+
+def table_of(function, p, variables=2):
+    return function(*np.indices((p,) * variables)) % p
+
+
+def plain(result):
+    """The result as JSON text would hold it; NaN and infinity are not JSON."""
+    return json.loads(json.dumps(result, allow_nan=False))
+
+
+def trained(function, p, *, width, steps, weight_decay, seed=0):
+    """A two-layer x² network after full-batch AdamW on the whole table."""
+    rows = np.indices((p, p)).reshape(2, -1).T
+    target = jnp.eye(p)[function(*rows.T) % p]
+    rng, scale = np.random.default_rng(seed), 0.5 / (2 * width) ** (1 / 3)
+    weights = tuple(
+        jnp.asarray(rng.normal(0, scale, shape), jnp.float32) for shape in [(2, p, width), (width, p)]
+    )
+    optimiser = optax.adamw(0.005, b1=0.9, b2=0.98, weight_decay=weight_decay)
+
+    def loss(weights):
+        embed, readout = weights
+        return jnp.mean((jnp.square(embed[0][rows[:, 0]] + embed[1][rows[:, 1]]) @ readout - target) ** 2)
+
+    def step(carry, _):
+        weights, state = carry
+        updates, state = optimiser.update(jax.grad(loss)(weights), state, weights)
+        return (optax.apply_updates(weights, updates), state), None
+
+    (weights, _), _ = jax.lax.scan(step, (weights, optimiser.init(weights)), length=steps)
+    return Expert(np.asarray(weights[0]), np.asarray(weights[1]), 2)
+
+
+@pytest.fixture(scope="module")
+def trained_product():
+    return trained(lambda a, b: a * b, 29, width=150, steps=600, weight_decay=5.0)
+
+
+@pytest.mark.parametrize(
+    "p, coefficients, width, dtype",
+    [
+        (3, (1, 1), 40, np.float32),
+        (23, (2, -3), 400, np.float32),
+        (11, (1, 1, 1), 2000, np.float32),
+        (97, (1, 1), 700, np.float64),
+    ],
+)
+def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, dtype):
+    expert, frequencies, _ = sum_expert(p, width, coefficients, rng=np.random.default_rng(0), dtype=dtype)
+    table = table_of(lambda *n: sum(c * x for c, x in zip(coefficients, n)), p, len(coefficients))
+    result = plain(inspect_network(network_of(expert, "a sum", p), table=table).json())
+    assert result["order"] == "additive"
+    assert result["width"] == result["alive"] == result["neurons_with_phases"] == width
+    assert result["ipr"] == pytest.approx(1, abs=1e-6) and result["ipr_alive"] == result["ipr"]
+    assert result["common_frequency_share"] == 1
+    assert result["phase_residual_quantiles"]["0.9"] < 1e-6
+    assert result["power_explained"] == pytest.approx(1, abs=1e-6)
+    assert result["frequencies_used"] == (p - 1) // 2
+    assert result["ipr_histogram"]["counts"][-1] == width == sum(result["ipr_histogram"]["counts"])
+    assert result["experts"][0]["neurons_per_frequency"] == {
+        str(f): int(np.sum(frequencies == f)) for f in range(1, (p - 1) // 2 + 1)
+    }
+    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
+
+
+def test_an_analytical_product_is_periodic_in_logarithms():
+    expert, _, _ = product_expert(23, 401, (1, 1), rng=np.random.default_rng(0), root=5, dtype=np.float32)
+    table = table_of(lambda a, b: a * b, 23)
+    result = plain(inspect_network(network_of(expert, "n1 n2", 23), table=table).json())
+    assert result["order"] == "multiplicative"
+    assert result["alive"] == 401 and result["constant"] == 1 and result["answer_zero"] == 0
+    assert result["ipr_alive"] == pytest.approx(1, abs=1e-6)
+    assert result["common_frequency_share"] == 1 and result["phase_residual_median"] < 1e-6
+    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
+    other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).json()
+    assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
+
+
+def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():
+    rng = np.random.default_rng(1)
+    expert, _, _ = sum_expert(11, 400, (1, 1), rng=rng, dtype=np.float32)
+    noise = rng.normal(size=(3, 11, 600)).astype(np.float32)
+    noise *= np.where(np.arange(600) < 300, 1e-20, 0).astype(np.float32)
+    mostly_dead = Expert(
+        np.concatenate([expert.embed, noise[:2]], axis=2), np.concatenate([expert.readout, noise[2].T]), 2
+    )
+    inspected = inspect_network(network_of(mostly_dead, "n1 + n2", 11), table=table_of(np.add, 11))
+    result = plain(inspected.json())
+    assert (result["alive"], result["width"]) == (400, 1000)
+    assert result["ipr_alive"] == pytest.approx(1, abs=1e-6) and result["common_frequency_share"] == 1
+    assert 0.4 < result["ipr"] < 0.6
+    assert result["snapped"]["accuracy"] == 1
+    assert not inspected.snapped.experts[0].embed[:, :, 400:].any()
+    assert not inspected.snapped.experts[0].readout[400:].any()
+
+
+def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
+    inspected = inspect_network(
+        network_of(Expert(np.zeros((2, 5, 7)), np.zeros((7, 5)), 2), "0", 5), table=table_of(np.add, 5)
+    )
+    result = plain(inspected.json())
+    assert result["alive"] == result["ipr"] == result["ipr_alive"] == result["common_frequency_share"] == 0
+    assert result["phase_residual_median"] is None and result["nearest_design"]["name"] is None
+    assert draw(inspected, tmp_path) == []
+
+
+def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
+    expert = trained(lambda a, b: a * b, 11, width=200, steps=500, weight_decay=25.0)
+    inspected = inspect_network(network_of(expert, "n1 n2", 11), table=table_of(np.multiply, 11))
+    result = plain(inspected.json())
+    assert 0 < result["alive"] < 100
+    assert result["ipr_alive"] > 0
+    assert len(draw(inspected, tmp_path)) == 10
+
+
+@pytest.mark.parametrize("p", [2, 3])
+def test_the_smallest_moduli(p, tmp_path):
+    rng = np.random.default_rng(2)
+    expert = Expert(rng.normal(size=(2, p, 6)), rng.normal(size=(6, p)), 2)
+    inspected = inspect_network(network_of(expert, "n1 + n2", p), table=table_of(np.add, p))
+    result = plain(inspected.json())
+    assert 0 <= result["common_frequency_share"] <= 1 and 0 < result["ipr"] <= 1
+    assert len(draw(inspected, tmp_path)) == 10
+    if p == 2:
+        assert result["order"] == "additive" and result["phase_residual_median"] is None
+
+
+def test_snapping_leaves_one_cosine_per_block_under_the_law_and_keeps_zero():
+    rng = np.random.default_rng(3)
+    expert, _, _ = product_expert(23, 401, (1, 1), rng=rng, root=5)
+    bent = Expert(
+        expert.embed + rng.normal(0, 0.2, expert.embed.shape),
+        expert.readout + rng.normal(0, 0.2, (401, 23)),
+        2,
+    )
+    inspected = inspect_expert(bent, order="multiplicative")
+    waves = inspected.waves
+    assert np.flatnonzero(inspected.answers_zero).tolist() == [400]
+    assert np.median(np.abs(waves.residual[waves.has_phases])) > 0.01
+    snapped = snap(bent, waves)
+    again = fit_waves(snapped, waves.order)
+    assert np.abs(again.residual[again.has_phases]).max() < 1e-12
+    np.testing.assert_allclose(again.explained[:, waves.active], 1, atol=1e-12)
+    np.testing.assert_allclose(again.amplitude, waves.amplitude, atol=1e-12)
+    np.testing.assert_array_equal(snapped.embed[:, 0], bent.embed[:, 0])
+    np.testing.assert_array_equal(snapped.readout[:, 0], bent.readout[:, 0])
+    error = np.linalg.norm(snapped.embed - expert.embed) / np.linalg.norm(bent.embed - expert.embed)
+    assert error < 0.5, "the fit must undo most of the noise"
+
+
+def test_a_trained_product_is_the_analytical_solution(trained_product):
+    inspected = inspect_network(network_of(trained_product, "n1 n2", 29), table=table_of(np.multiply, 29))
+    result = plain(inspected.json())
+    assert result["order"] == "multiplicative"
+    assert result["ipr_alive"] > 0.8 and result["power_explained"] > 0.85
+    assert result["common_frequency_share"] >= 0.9
+    assert result["phase_residual_median"] <= 0.05
+    assert result["snapped"]["accuracy_nonzero"] >= 0.999
+    assert result["experts"][0]["multipliers"] == [1, 1] and result["experts"][0]["offset"] == 0
+    waves = inspected.experts[0].waves
+    exceptions = waves.active & ~waves.common
+    assert np.mean(waves.frequency[exceptions] == 0) > 0.8, (
+        "they tell zero from the rest, which are alike to them"
+    )
+
+
+def test_experts_of_a_circuit_are_inspected_each_in_its_order():
+    """n1 n2 + 3 n1 mod 11 as a product that a sum reads through softmax."""
+    rng = np.random.default_rng(4)
+    multiply, _, _ = product_expert(11, 801, (1, 1), rng=rng, root=2)
+    add, _, _ = sum_expert(11, 800, (1, 3), rng=rng)
+    circuit = Circuit((multiply, add), np.ones(2), ((0, 1), (2, 0)), 2)
+    network = Network(circuit, "n1 n2 + 3 n1", 11, "test")
+    result = plain(inspect_network(network, table=table_of(lambda a, b: a * b + 3 * a, 11)).json())
+    assert result["order"] == "mixed"
+    assert [expert["order"] for expert in result["experts"]] == ["multiplicative", "additive"]
+    assert [expert["multipliers"] for expert in result["experts"]] == [[1, 1], [1, 3]]
+    assert result["width"] == 1601 and result["ipr"] == pytest.approx(1, abs=1e-6)
+    assert result["phase_residual_median"] < 1e-6
+    assert result["snapped"]["accuracy"] == 1
+
+
+def designed(p, phases, *, constant=0.0):
+    """All frequencies of p with these phases, and one neuron that takes `constant` cos(2πfq/p) away again."""
+    terms = len(phases)
+    angle = 2 * np.pi * np.outer(np.arange(1, (p + 1) // 2), np.arange(p)) / p
+    embed = np.concatenate([np.cos(a + phases[:, None, :].swapaxes(1, 2)) for a in angle], axis=1)
+    readout = np.concatenate([np.cos(a + phases.sum(axis=0)[:, None]) for a in angle])
+    if constant:
+        bias = np.zeros((terms, 1, p))
+        bias[0] = 1
+        embed = np.concatenate([embed, bias], axis=1)
+        readout = np.concatenate([readout, -constant * np.cos(angle).sum(axis=0, keepdims=True)])
+    return Expert(embed.swapaxes(1, 2), readout, terms)
+
+
+def test_the_nearest_design_is_the_one_the_phases_come_from():
+    turn = np.arange(3) * np.pi / 3
+    exact = designed(23, np.array([[*turn, *turn], [*turn, *(turn + np.pi)]]))
+    a = np.pi / 8
+    narrow = designed(
+        23, np.array([[a, -a, 3 * a, -3 * a], [a, -a, 3 * a + np.pi, np.pi - 3 * a]]), constant=2 * 2**0.5
+    )
+    drawn, _, _ = sum_expert(23, 2000, (1, 1), rng=np.random.default_rng(5))
+    for expert, name, count in [(exact, "exact", 6), (narrow, "narrow", 4)]:
+        inspected = inspect_network(network_of(expert, "n1 + n2", 23), table=table_of(np.add, 23))
+        design = plain(inspected.json())["nearest_design"]
+        assert design["name"] == name and design["neurons_per_frequency"]["median"] == count
+        assert design["leakage_ratio"] < 1e-12 and f"the {name} design" in design["words"]
+        assert inspected.accuracy == 1
+    design = inspect_expert(drawn).nearest_design
+    assert design["name"] == "random"
+    assert design["leakage_ratio"] == pytest.approx(1, abs=0.15)
+    assert design["designs"] == {"exact": 6, "narrow": 4}
+
+
+def test_leakage_of_a_single_neuron_by_hand():
+    """cos(φ+ψ)(cos x + cos y)²: of e^{-iφ}'s partner the wanted e^{i(x+y)} has 1/2, the rest is listed.
+
+    (cos x + cos y)² = 1 + (cos 2x + cos 2y)/2 + cos(x+y) + cos(x-y), so the coefficients of characters are
+    1, four times 1/4, and 1/2 for x+y, -x-y, x-y, y-x; all but one of the latter leak.
+    """
+    expert = designed(3, np.zeros((2, 1)))
+    design = inspect_expert(expert, order="additive").nearest_design
+    exact = np.sqrt(1 + 4 / 16 + 3 / 4) / (1 / 2)
+    assert design["leakage"] == pytest.approx(exact, rel=0.05)
+    assert design["leakage_ratio"] == pytest.approx(1)
+
+
+def test_bad_orders_are_explained():
+    expert, _, _ = sum_expert(5, 4, (1, 1), rng=np.random.default_rng(6))
+    with pytest.raises(InputError, match="order must be auto, additive or multiplicative, got 'natural'"):
+        inspect_expert(expert, order="natural")
+    composite = Expert(np.ones((2, 4, 3)), np.ones((3, 4)), 2)
+    assert inspect_expert(composite).order == "additive"
+    with pytest.raises(InputError, match="modulus must be a prime to have a generator, got 4"):
+        inspect_expert(composite, order="multiplicative")
+    with pytest.raises(InputError, match="inputs and output need the same modulus, got 4 and 5"):
+        inspect_expert(replace(composite, readout=np.ones((3, 5))))
+
+
+def test_large_tables_are_sampled(monkeypatch):
+    expert, _, _ = sum_expert(11, 400, (1, 1), rng=np.random.default_rng(0))
+    table = table_of(np.add, 11)
+    table[3, 4] = 0
+    monkeypatch.setattr(module, "LARGEST_TABLE", 60)
+    monkeypatch.setattr(module, "CHUNK", 16)
+    accuracy, nonzero = module.table_accuracy(single(expert), table)
+    assert accuracy >= 57 / 60 and 0.9 < nonzero <= 1
+    monkeypatch.setattr(module, "LARGEST_TABLE", 121)
+    assert module.table_accuracy(single(expert), table) == (120 / 121, 99 / 100)
+
+
+def test_neuron_columns_hold_one_row_per_neuron_and_block():
+    expert, frequencies, phases = product_expert(7, 21, (1, 1), rng=np.random.default_rng(7), root=3)
+    inspected = inspect_network(network_of(expert, "n1 n2", 7), table=table_of(np.multiply, 7))
+    columns = neuron_columns(inspected)
+    assert {len(values) for values in columns.values()} == {21 * 3}
+    assert columns["block"][:3].tolist() == ["n1", "n2", "readout"]
+    assert columns["frequency"][:-3:3].tolist() == frequencies.tolist()
+    np.testing.assert_allclose(columns["phase"][:-3:3], phases[0], atol=1e-12)
+    assert np.isnan(columns["phase_residual"][-3:]).all() and columns["constant"][-3:].all()
+
+
+def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, monkeypatch, trained_product):
+    monkeypatch.setattr(module, "value_table_of", lambda network: table_of(np.multiply, 29))
+    network_of(trained_product, "n1 n2", 29).save(tmp_path / "run" / "weights.safetensors")
+    parser = ArgumentParser()
+    command.add_arguments(parser)
+    console = Console(file=StringIO(), width=100)
+    result = plain(command.run(parser.parse_args([str(tmp_path / "run")]), console))
+    folder = tmp_path / "run" / "inspection"
+    figures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
+    assert {path.name for path in folder.iterdir()} == figures | {"neurons.parquet", "snapped.safetensors"}
+    assert sorted(result["written"]) == sorted(str(path) for path in folder.iterdir())
+    assert pq.read_metadata(folder / "neurons.parquet").num_rows == 150 * 3
+    assert load(folder / "snapped.safetensors").method == "snapped"
+    command.show(result, console)
+    shown = console.file.getvalue()
+    assert "phase law, median residual" in shown and "multiplicative" in shown
+    assert "snapped to one cosine per block: " in shown
+
+    elsewhere = [
+        str(tmp_path / "run" / "weights.safetensors"),
+        "--order",
+        "additive",
+        "--out",
+        str(tmp_path / "o"),
+    ]
+    assert command.run(parser.parse_args(elsewhere), console)["order"] == "additive"
+    assert (tmp_path / "o" / "ipr.png").stat().st_size > 1000
+    assert command.default_folder(tmp_path / "net.safetensors") == tmp_path / "net-inspection"
+
+
+FIGURES = ["ipr", "spectrum", "neurons", "phases", "frequencies"]
