@@ -111,7 +111,7 @@ def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():
     mostly_dead = Expert(
         np.concatenate([expert.embed, noise[:2]], axis=2), np.concatenate([expert.readout, noise[2].T]), 2
     )
-    inspected = inspect_network(network_of(mostly_dead, "n1 + n2", 11), table=table_of(np.add, 11))
+    inspected = inspect_network(network_of(mostly_dead, "n1 + n2", 11))
     result = plain(inspected.json())
     assert (result["alive"], result["width"]) == (400, 1000)
     assert result["ipr_alive"] == pytest.approx(1, abs=1e-6) and result["common_frequency_share"] == 1
@@ -122,9 +122,7 @@ def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():
 
 
 def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
-    inspected = inspect_network(
-        network_of(Expert(np.zeros((2, 5, 7)), np.zeros((7, 5)), 2), "0", 5), table=table_of(np.add, 5)
-    )
+    inspected = inspect_network(network_of(Expert(np.zeros((2, 5, 7)), np.zeros((7, 5)), 2), "n1 + n2", 5))
     result = plain(inspected.json())
     assert result["alive"] == result["ipr"] == result["ipr_alive"] == result["common_frequency_share"] == 0
     assert result["phase_residual_median"] is None and result["nearest_design"]["name"] is None
@@ -133,7 +131,7 @@ def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
 
 def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
     expert = trained(lambda a, b: a * b, 11, width=200, steps=500, weight_decay=25.0)
-    inspected = inspect_network(network_of(expert, "n1 n2", 11), table=table_of(np.multiply, 11))
+    inspected = inspect_network(network_of(expert, "n1 n2", 11))
     result = plain(inspected.json())
     assert 0 < result["alive"] < 100
     assert result["ipr_alive"] > 0
@@ -144,7 +142,7 @@ def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
 def test_the_smallest_moduli(p, tmp_path):
     rng = np.random.default_rng(2)
     expert = Expert(rng.normal(size=(2, p, 6)), rng.normal(size=(6, p)), 2)
-    inspected = inspect_network(network_of(expert, "n1 + n2", p), table=table_of(np.add, p))
+    inspected = inspect_network(network_of(expert, "n1 + n2", p))
     result = plain(inspected.json())
     assert 0 <= result["common_frequency_share"] <= 1 and 0 < result["ipr"] <= 1
     assert len(draw(inspected, tmp_path)) == 10
@@ -176,7 +174,7 @@ def test_snapping_leaves_one_cosine_per_block_under_the_law_and_keeps_zero():
 
 
 def test_a_trained_product_is_the_analytical_solution(trained_product):
-    inspected = inspect_network(network_of(trained_product, "n1 n2", 29), table=table_of(np.multiply, 29))
+    inspected = inspect_network(network_of(trained_product, "n1 n2", 29))
     result = plain(inspected.json())
     assert result["order"] == "multiplicative"
     assert result["ipr_alive"] > 0.8 and result["power_explained"] > 0.85
@@ -230,7 +228,7 @@ def test_the_nearest_design_is_the_one_the_phases_come_from():
     )
     drawn, _, _ = sum_expert(23, 2000, (1, 1), rng=np.random.default_rng(5))
     for expert, name, count in [(exact, "exact", 6), (narrow, "narrow", 4)]:
-        inspected = inspect_network(network_of(expert, "n1 + n2", 23), table=table_of(np.add, 23))
+        inspected = inspect_network(network_of(expert, "n1 + n2", 23))
         design = plain(inspected.json())["nearest_design"]
         assert design["name"] == name and design["neurons_per_frequency"]["median"] == count
         assert design["leakage_ratio"] < 1e-12 and f"the {name} design" in design["words"]
@@ -266,21 +264,32 @@ def test_bad_orders_are_explained():
         inspect_expert(replace(composite, readout=np.ones((3, 5))))
 
 
-def test_large_tables_are_sampled(monkeypatch):
+@pytest.mark.parametrize(
+    "expression, function", [("n1 n2^2 + 3", lambda a, b: a * b * b + 3), ("2 n2", lambda _, b: 2 * b)]
+)
+def test_right_answers_are_the_values_of_the_expression(expression, function):
+    network = network_of(Expert(np.ones((2, 7, 3)), np.ones((3, 7)), 2), expression, 7)
+    rows = module.table_rows(7, 2)
+    assert rows.tolist() == [[a, b] for a in range(7) for b in range(7)]
+    assert module.expression_values(network, rows).tolist() == [function(a, b) % 7 for a, b in rows.tolist()]
+
+
+def test_accuracies_count_rows_in_chunks_and_sample_large_tables(monkeypatch):
     expert, _, _ = sum_expert(11, 400, (1, 1), rng=np.random.default_rng(0))
     table = table_of(np.add, 11)
     table[3, 4] = 0
-    monkeypatch.setattr(module, "LARGEST_TABLE", 60)
     monkeypatch.setattr(module, "CHUNK", 16)
-    accuracy, nonzero = module.table_accuracy(single(expert), table)
-    assert accuracy >= 57 / 60 and 0.9 < nonzero <= 1
-    monkeypatch.setattr(module, "LARGEST_TABLE", 121)
-    assert module.table_accuracy(single(expert), table) == (120 / 121, 99 / 100)
+    inspected = inspect_network(network_of(expert, "n1 + n2", 11), table=table)
+    assert (inspected.accuracy, inspected.accuracy_nonzero) == (120 / 121, 99 / 100)
+    assert inspect_network(network_of(expert, "n1 + n2", 11)).accuracy == 1
+    monkeypatch.setattr(module, "MOST_ROWS", 60)
+    rows = module.table_rows(11, 2)
+    assert rows.shape == (60, 2) and rows.min() == 0 and rows.max() == 10
 
 
 def test_neuron_columns_hold_one_row_per_neuron_and_block():
     expert, frequencies, phases = product_expert(7, 21, (1, 1), rng=np.random.default_rng(7), root=3)
-    inspected = inspect_network(network_of(expert, "n1 n2", 7), table=table_of(np.multiply, 7))
+    inspected = inspect_network(network_of(expert, "n1 n2", 7))
     columns = neuron_columns(inspected)
     assert {len(values) for values in columns.values()} == {21 * 3}
     assert columns["block"][:3].tolist() == ["n1", "n2", "readout"]
@@ -289,8 +298,7 @@ def test_neuron_columns_hold_one_row_per_neuron_and_block():
     assert np.isnan(columns["phase_residual"][-3:]).all() and columns["constant"][-3:].all()
 
 
-def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, monkeypatch, trained_product):
-    monkeypatch.setattr(module, "value_table_of", lambda network: table_of(np.multiply, 29))
+def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, trained_product):
     network_of(trained_product, "n1 n2", 29).save(tmp_path / "run" / "weights.safetensors")
     parser = ArgumentParser()
     command.add_arguments(parser)

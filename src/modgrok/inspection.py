@@ -19,6 +19,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok import expression, polynomial
 from modgrok.circuit import Circuit, Expert, batch_logits
 from modgrok.errors import InputError
 from modgrok.field import is_prime
@@ -33,7 +34,7 @@ from modgrok.spectrum import (
 )
 
 ORDERS = {"additive": additive_order, "multiplicative": multiplicative_order}
-LARGEST_TABLE = 1 << 21
+MOST_ROWS = 1 << 21
 """The snapped network is checked on the whole table up to so many rows, and on as many random rows beyond."""
 CHUNK = 1 << 13
 HISTOGRAM_BINS = 20
@@ -117,15 +118,14 @@ def inspect_network(
     """Fit waves to every expert, snap them, and check the snapped network.
 
     `order` is additive, multiplicative, or auto: for each expert the one with the larger IPR. `table` holds
-    the value at every input, one axis per variable; without it, it is computed from the network's
-    expression.
+    the right answers, one axis per variable; without it they are the values of the network's expression.
     """
     experts = tuple(inspect_expert(expert, order=order) for expert in network.circuit.experts)
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
-    if table is None:
-        table = value_table_of(network)
-    accuracy, accuracy_nonzero = table_accuracy(snapped, table)
-    return Inspection(network, experts, snapped, accuracy, accuracy_nonzero)
+    rows = table_rows(network.modulus, network.circuit.variables)
+    values = expression_values(network, rows) if table is None else table[tuple(rows.T)]
+    right = right_answers(snapped, rows, values)
+    return Inspection(network, experts, snapped, mean(right), mean(right[np.all(rows != 0, axis=1)]))
 
 
 def inspect_expert(expert: Expert, *, order: str = "auto") -> ExpertInspection:
@@ -171,26 +171,30 @@ def snap(expert: Expert, waves: Waves) -> Expert:
     return Expert(embed, readout, expert.power)
 
 
-def value_table_of(network: Network) -> Int[np.ndarray, "..."]:
-    from modgrok import expression, polynomial
+def table_rows(modulus: int, variables: int) -> Int[np.ndarray, "row variable"]:
+    """All inputs, or `MOST_ROWS` random ones where there are more."""
+    if modulus**variables > MOST_ROWS:
+        return np.random.default_rng(0).integers(0, modulus, (MOST_ROWS, variables))
+    return np.indices((modulus,) * variables).reshape(variables, -1).T
 
+
+def expression_values(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
+    """The right answers. Inputs are the variables that occur, or n1, n2, … if there are more."""
     tree = expression.parse(network.expression, network.modulus)
-    return polynomial.value_table(tree, network.modulus, network.circuit.variables)
+    names = expression.variables(tree)
+    if len(names) != rows.shape[1]:
+        names = tuple(range(1, rows.shape[1] + 1))
+    values = polynomial.evaluate(tree, dict(zip(names, rows.T)), network.modulus)
+    return np.broadcast_to(values, len(rows))
 
 
-def table_accuracy(circuit: Circuit, table: Int[np.ndarray, "..."]) -> tuple[float, float]:
-    """Share of rows whose largest logit is at the table's value: of all, and of those without a zero."""
-    if table.size <= LARGEST_TABLE:
-        rows = np.indices(table.shape).reshape(table.ndim, -1).T
-    else:
-        rows = np.random.default_rng(0).integers(0, table.shape, (LARGEST_TABLE, table.ndim))
-    right = np.concatenate(
-        [
-            np.asarray(batch_logits(circuit, part)).argmax(axis=1) == table[tuple(part.T)]
-            for part in np.split(rows, range(CHUNK, len(rows), CHUNK))
-        ]
-    )
-    return mean(right), mean(right[np.all(rows != 0, axis=1)])
+def right_answers(
+    circuit: Circuit, rows: Int[np.ndarray, "row variable"], values: Int[np.ndarray, "row"]
+) -> Bool[np.ndarray, "row"]:
+    """On which rows the largest logit is at the value."""
+    parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
+    answers = [np.asarray(batch_logits(circuit, part)).argmax(axis=1) for part in parts]
+    return np.concatenate(answers) == values
 
 
 def mean(values: np.ndarray) -> float:
