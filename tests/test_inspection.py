@@ -101,6 +101,9 @@ def test_an_analytical_product_is_periodic_in_logarithms():
     assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
     other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).json()
     assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
+    assert (
+        other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
+    )
 
 
 def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():

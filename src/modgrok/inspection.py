@@ -286,8 +286,12 @@ def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
     if expert.terms == 2:
         designs["narrow"] = narrow_design().width
     result: dict[str, Any] = {"name": None, "designs": designs, "leakage": None, "leakage_ratio": None}
-    if not counts or expert.power != expert.terms:
-        return {**result, "neurons_per_frequency": None, "words": "no neuron has the form of a design"}
+    if not counts or expert.power != expert.terms or mean(waves.common[waves.active]) < 0.5:
+        return {
+            **result,
+            "neurons_per_frequency": None,
+            "words": "the neurons do not have the form of a design in this order",
+        }
     median = float(np.median(counts))
     leakage, of_random = leakages(expert, waves)
     ratio = leakage / of_random
