@@ -15,11 +15,13 @@ from rich.console import Console
 from modgrok import inspection as module
 from modgrok.circuit import Circuit, Expert, single
 from modgrok.commands import inspect as command
+from modgrok.compiler import compile as modgrok_compile
 from modgrok.errors import InputError
 from modgrok.figures.inspection import draw
-from modgrok.inspection import inspect_expert, inspect_network, neuron_columns, snap
+from modgrok.inspection import accuracies, inspect_expert, inspect_network, neuron_columns, snap
 from modgrok.network import Network, load
-from modgrok.spectrum import fit_waves
+from modgrok.spectrum import multiplicative_order
+from modgrok.waves import Labels, fit_waves
 
 
 def network_of(expert, expression, p):
@@ -40,9 +42,7 @@ def trained(function, p, *, width, steps, weight_decay, seed=0):
     rows = np.indices((p, p)).reshape(2, -1).T
     target = jnp.eye(p)[function(*rows.T) % p]
     rng, scale = np.random.default_rng(seed), 0.5 / (2 * width) ** (1 / 3)
-    weights = tuple(
-        jnp.asarray(rng.normal(0, scale, shape), jnp.float32) for shape in [(2, p, width), (width, p)]
-    )
+    weights = tuple(jnp.asarray(rng.normal(0, scale, shape), jnp.float32) for shape in [(2, p, width), (width, p)])
     optimiser = optax.adamw(0.005, b1=0.9, b2=0.98, weight_decay=weight_decay)
 
     def loss(weights):
@@ -75,7 +75,11 @@ def trained_product():
 def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, dtype):
     expert, frequencies, _ = sum_expert(p, width, coefficients, rng=np.random.default_rng(0), dtype=dtype)
     table = table_of(lambda *n: sum(c * x for c, x in zip(coefficients, n)), p, len(coefficients))
-    result = plain(inspect_network(network_of(expert, "a sum", p), table=table).json())
+    result = plain(
+        inspect_network(
+            network_of(expert, " + ".join(f"n{s + 1}" for s in range(len(coefficients))), p), table=table
+        ).json()
+    )
     assert result["order"] == "additive"
     assert result["width"] == result["alive"] == result["neurons_with_phases"] == width
     assert result["ipr"] == pytest.approx(1, abs=1e-6) and result["ipr_alive"] == result["ipr"]
@@ -101,9 +105,7 @@ def test_an_analytical_product_is_periodic_in_logarithms():
     assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
     other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).json()
     assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
-    assert (
-        other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
-    )
+    assert other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
 
 
 def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():
@@ -166,7 +168,7 @@ def test_snapping_leaves_one_cosine_per_block_under_the_law_and_keeps_zero():
     assert np.flatnonzero(inspected.answers_zero).tolist() == [400]
     assert np.median(np.abs(waves.residual[waves.has_phases])) > 0.01
     snapped = snap(bent, waves)
-    again = fit_waves(snapped, waves.order)
+    again = fit_waves(snapped, multiplicative_order(23))
     assert np.abs(again.residual[again.has_phases]).max() < 1e-12
     np.testing.assert_allclose(again.explained[:, waves.active], 1, atol=1e-12)
     np.testing.assert_allclose(again.amplitude, waves.amplitude, atol=1e-12)
@@ -187,9 +189,44 @@ def test_a_trained_product_is_the_analytical_solution(trained_product):
     assert result["experts"][0]["multipliers"] == [1, 1] and result["experts"][0]["offset"] == 0
     waves = inspected.experts[0].waves
     exceptions = waves.active & ~waves.common
-    assert np.mean(waves.frequency[exceptions] == 0) > 0.8, (
-        "they tell zero from the rest, which are alike to them"
-    )
+    assert np.mean(waves.frequency[exceptions] == 0) > 0.8, "they tell zero from the rest, which are alike to them"
+
+
+@pytest.mark.parametrize(
+    "text, modulus, orders",
+    [
+        ("2n1^4 n2 + 3 n1 n2^3 + n2 + 5", 23, ["multiplicative", "multiplicative", "additive"]),
+        ("n1 n2 + 3", 23, ["plan"]),
+        ("n1^2 + n2", 23, ["plan"]),
+        ("n1^3 + 2 n2", 23, ["plan"]),
+        ("n1 + 7 n2", 15, ["additive"]),
+    ],
+)
+def test_compiled_networks_have_ipr_1_and_obey_the_law(text, modulus, orders):
+    """Whatever the plan folds into tables: exponents, coefficients, constants, whole one-variable functions."""
+    inspected = inspect_network(modgrok_compile(text, modulus, mul_width=500, add_width=2000))
+    result = plain(inspected.json())
+    assert [expert["order"] for expert in result["experts"]] == orders
+    assert result["ipr"] == pytest.approx(1, abs=1e-6) and result["ipr_alive"] == pytest.approx(1, abs=1e-6)
+    assert result["common_frequency_share"] == 1
+    assert result["power_explained"] == pytest.approx(1, abs=1e-6)
+    assert result["phase_residual_quantiles"]["0.9"] < 1e-6
+    assert result["snapped"]["accuracy"] == 1
+
+
+def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of_its_witness(tmp_path):
+    """(n1 + n2²)³ mod 31: n2² has 16 values and the cube 11, so neither block is a cosine over residues."""
+    expert = trained(lambda a, b: (a + b * b) ** 3, 31, width=200, steps=600, weight_decay=5.0)
+    network, i = network_of(expert, "(n1 + n2^2)^3", 31), np.arange(31)
+    places = Labels(31, np.stack([i, i**2 % 31]), i**3 % 31)
+    natural = plain(inspect_network(network, order="additive").json())
+    assert natural["common_frequency_share"] < 0.5 and natural["snapped"]["accuracy"] < 0.5
+    inspected = inspect_network(network, labels=[places])
+    result = plain(inspected.json())
+    assert result["order"] == "plan" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
+    assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
+    assert result["snapped"]["accuracy"] == 1
+    assert len(draw(inspected, tmp_path)) == 10
 
 
 def test_experts_of_a_circuit_are_inspected_each_in_its_order():
@@ -257,8 +294,11 @@ def test_leakage_of_a_single_neuron_by_hand():
 
 def test_bad_orders_are_explained():
     expert, _, _ = sum_expert(5, 4, (1, 1), rng=np.random.default_rng(6))
-    with pytest.raises(InputError, match="order must be auto, additive or multiplicative, got 'natural'"):
-        inspect_expert(expert, order="natural")
+    network = network_of(expert, "n1 + n2", 5)
+    with pytest.raises(InputError, match="order must be one of auto, additive, multiplicative, plan, got 'natural'"):
+        inspect_network(network, order="natural")
+    with pytest.raises(InputError, match="order plan needs a network whose experts are those of its polynomial's plan"):
+        inspect_network(replace(network, expression="n1 n2 + n1"), order="plan")
     composite = Expert(np.ones((2, 4, 3)), np.ones((3, 4)), 2)
     assert inspect_expert(composite).order == "additive"
     with pytest.raises(InputError, match="modulus must be a prime to have a generator, got 4"):
@@ -267,27 +307,17 @@ def test_bad_orders_are_explained():
         inspect_expert(replace(composite, readout=np.ones((3, 5))))
 
 
-@pytest.mark.parametrize(
-    "expression, function", [("n1 n2^2 + 3", lambda a, b: a * b * b + 3), ("2 n2", lambda _, b: 2 * b)]
-)
-def test_right_answers_are_the_values_of_the_expression(expression, function):
-    network = network_of(Expert(np.ones((2, 7, 3)), np.ones((3, 7)), 2), expression, 7)
-    rows = module.table_rows(7, 2)
-    assert rows.tolist() == [[a, b] for a in range(7) for b in range(7)]
-    assert module.expression_values(network, rows).tolist() == [function(a, b) % 7 for a, b in rows.tolist()]
-
-
-def test_accuracies_count_rows_in_chunks_and_sample_large_tables(monkeypatch):
+def test_accuracies_are_over_the_table_or_a_sample_of_it(monkeypatch):
     expert, _, _ = sum_expert(11, 400, (1, 1), rng=np.random.default_rng(0))
+    network = network_of(expert, "n1 + n2", 11)
     table = table_of(np.add, 11)
     table[3, 4] = 0
-    monkeypatch.setattr(module, "CHUNK", 16)
-    inspected = inspect_network(network_of(expert, "n1 + n2", 11), table=table)
-    assert (inspected.accuracy, inspected.accuracy_nonzero) == (120 / 121, 99 / 100)
-    assert inspect_network(network_of(expert, "n1 + n2", 11)).accuracy == 1
+    assert accuracies(network) == (1, 1)
+    assert accuracies(network, table) == (120 / 121, 99 / 100)
     monkeypatch.setattr(module, "MOST_ROWS", 60)
-    rows = module.table_rows(11, 2)
-    assert rows.shape == (60, 2) and rows.min() == 0 and rows.max() == 10
+    table[:] = 3
+    table[0] = np.arange(11)
+    assert accuracies(network, table)[0] * 60 == pytest.approx(round(accuracies(network, table)[0] * 60), abs=1e-9)
 
 
 def test_neuron_columns_hold_one_row_per_neuron_and_block():

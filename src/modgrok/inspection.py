@@ -1,7 +1,7 @@
 """What a network has learned: its waves, their phase law, and what the network does with nothing but them.
 
 `inspect_network` measures every expert of a network. Statistics are over the active neurons, those that are
-alive and not constant; `Waves` in `spectrum` says what frequency, multiplier, offset and residual mean. The
+alive and not constant; `waves` says what frequency, multiplier, offset and residual mean. The
 snapped network keeps one cosine per block, with phases that obey the law, and nothing else: if it still
 computes the function, the cosines are the solution and not just a feature of it.
 """
@@ -15,28 +15,27 @@ from functools import cached_property
 from math import factorial
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from modgrok import expression, polynomial
 from modgrok.circuit import Circuit, Expert, batch_logits
 from modgrok.errors import InputError
+from modgrok.expression import parse
 from modgrok.field import is_prime
-from modgrok.network import Network, wire_name
+from modgrok.network import Network
 from modgrok.phases import exact_design, narrow_design
-from modgrok.spectrum import (
-    Waves,
-    additive_order,
-    block_ipr,
-    fit_waves,
-    multiplicative_order,
-)
+from modgrok.plan import plan_by_terms
+from modgrok.spectrum import additive_order, multiplicative_order
+from modgrok.verification import answers, chunk_rows, double_precision, row_chunks
+from modgrok.waves import FittedWaves, Labels, fit_labels, fit_waves
 
-ORDERS = {"additive": additive_order, "multiplicative": multiplicative_order}
+ORDER_NAMES = ("auto", "additive", "multiplicative", "plan")
+TIE_DIGITS = 6
+"""Orders that explain the same power to so many digits are as good as each other; the first is taken."""
+LARGEST_RELABELLED = 2048
+"""Largest modulus at which the places of a plan are tried: least squares takes p²/2 complex numbers per block."""
 MOST_ROWS = 1 << 21
 """The snapped network is checked on the whole table up to so many rows, and on as many random rows beyond."""
-CHUNK = 1 << 13
 HISTOGRAM_BINS = 20
 ANGLES = 4096
 """Random angles over which leakage is averaged."""
@@ -50,14 +49,17 @@ class ExpertInspection:
 
     expert: Expert
     order: str
-    waves: Waves
-    block_ipr: Float[np.ndarray, "block width"]
-    """0 where a block is exactly zero."""
+    waves: FittedWaves
+
+    @cached_property
+    def block_ipr(self) -> Float[np.ndarray, "block width"]:
+        return self.waves.ipr
 
     @cached_property
     def ipr(self) -> Float[np.ndarray, "width"]:
-        """Mean IPR over the blocks of a neuron that are not zero; 0 if all are."""
-        return self.block_ipr.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
+        """Mean IPR over the blocks of a neuron that have one and are not zero; 0 if there is none."""
+        counted = self.waves.present & self.waves.has_ipr[:, None]
+        return self.block_ipr.sum(axis=0) / np.maximum(counted.sum(axis=0), 1)
 
     @cached_property
     def explained(self) -> Float[np.ndarray, "width"]:
@@ -68,7 +70,8 @@ class ExpertInspection:
     def answers_zero(self) -> Bool[np.ndarray, "width"]:
         """Active neurons with most of their readout's squared length at zero, if the order leaves it out."""
         square = np.asarray(self.expert.readout, np.float64) ** 2
-        return self.waves.active & (square[:, self.waves.order].sum(axis=1) < square.sum(axis=1) / 2)
+        placed = np.unique(self.waves.labels.outputs)
+        return self.waves.active & (square[:, placed].sum(axis=1) < square.sum(axis=1) / 2)
 
     @cached_property
     def nearest_design(self) -> dict[str, Any]:
@@ -81,7 +84,10 @@ class ExpertInspection:
             "multipliers": list(self.waves.multipliers),
             "offset": self.waves.offset,
             **statistics([self]),
-            "ipr_blocks": [mean(row[active & here]) for row, here in zip(self.block_ipr, self.waves.present)],
+            "ipr_blocks": [
+                mean(ipr[active & here]) if has_ipr else None
+                for ipr, here, has_ipr in zip(self.block_ipr, self.waves.present, self.waves.has_ipr)
+            ],
             "neurons_per_frequency": neurons_per_frequency(self.waves),
             "nearest_design": self.nearest_design,
         }
@@ -113,88 +119,112 @@ class Inspection:
 
 
 def inspect_network(
-    network: Network, *, order: str = "auto", table: Int[np.ndarray, "..."] | None = None
+    network: Network,
+    *,
+    order: str = "auto",
+    labels: Sequence[Labels | None] | None = None,
+    table: Int[np.ndarray, "..."] | None = None,
 ) -> Inspection:
     """Fit waves to every expert, snap them, and check the snapped network.
 
-    `order` is additive, multiplicative, or auto: for each expert the one with the larger IPR. `table` holds
-    the right answers, one axis per variable; without it they are the values of the network's expression.
+    `order` is one of `ORDER_NAMES`. `labels` says for each expert where residues lie in the order called plan, if not
+    where the polynomial's plan places them. `table` holds the right answers, one axis per variable; without it they are
+    the values of the network's expression.
     """
-    experts = tuple(inspect_expert(expert, order=order) for expert in network.circuit.experts)
+    if order not in ORDER_NAMES:
+        raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
+    experts = tuple(
+        inspect_expert(expert, order=order, labels=places)
+        for expert, places in zip(network.circuit.experts, plan_labels(network) if labels is None else labels)
+    )
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
-    rows = table_rows(network.modulus, network.circuit.variables)
-    values = expression_values(network, rows) if table is None else table[tuple(rows.T)]
-    right = right_answers(snapped, rows, values)
-    return Inspection(network, experts, snapped, mean(right), mean(right[np.all(rows != 0, axis=1)]))
+    return Inspection(network, experts, snapped, *accuracies(replace(network, circuit=snapped), table))
 
 
-def inspect_expert(expert: Expert, *, order: str = "auto") -> ExpertInspection:
-    """The expert in the given order; with auto, in the one with the larger mean IPR of its active neurons.
+def inspect_expert(expert: Expert, *, order: str = "auto", labels: Labels | None = None) -> ExpertInspection:
+    """The expert in the given order; auto is the one in which a cosine per block explains most.
 
-    Products need a prime, and at p = 2 logarithms order nothing: the only non-zero residue is 1.
+    The order of the plan needs `labels`. Logarithms need a prime, and at p = 2 they order nothing: the only non-zero
+    residue is 1.
     """
     p, classes = expert.embed.shape[1], expert.readout.shape[1]
     if p != classes:
-        raise InputError(
-            f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}"
-        )
+        raise InputError(f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}")
     if order == "auto":
-        names = ORDERS if p > 2 and is_prime(p) else ["additive"]
-        candidates = [inspect_expert(expert, order=name) for name in names]
-        return max(candidates, key=lambda part: mean(part.ipr[part.waves.active]))
-    if order not in ORDERS:
-        raise InputError(f"order must be auto, additive or multiplicative, got {order!r}")
-    residues = ORDERS[order](p)
-    with jax.enable_x64(True):
-        precise = jax.tree.map(lambda leaf: np.asarray(leaf, np.float64), expert)
-        ipr = np.asarray(block_ipr(precise, residues))
-    return ExpertInspection(expert, order, fit_waves(expert, residues), ipr)
+        names = ["additive"]
+        names += ["multiplicative"] if p > 2 and is_prime(p) else []
+        names += ["plan"] if labels is not None else []
+        candidates = [inspect_expert(expert, order=name, labels=labels) for name in names]
+        return max(candidates, key=lambda part: round(mean(part.explained[part.waves.active]), TIE_DIGITS))
+    if order == "plan":
+        if labels is None:
+            raise InputError("order plan needs a network whose experts are those of its polynomial's plan; give auto")
+        return ExpertInspection(expert, order, fit_labels(expert, labels))
+    residues = additive_order(p) if order == "additive" else multiplicative_order(p)
+    return ExpertInspection(expert, order, fit_waves(expert, residues))
 
 
-def snap(expert: Expert, waves: Waves) -> Expert:
+def plan_labels(network: Network) -> list[Labels | None]:
+    """Where the plan of the network's polynomial places residues, if the plan has one step for each expert.
+
+    A plan may relabel an input by any one-variable function, and the output by any permutation. A network trained on
+    a polynomial that is one step of a plan is looked at in the same places.
+    """
+    none: list[Labels | None] = [None] * len(network.circuit.experts)
+    if network.modulus > LARGEST_RELABELLED:
+        return none
+    try:
+        steps = plan_by_terms(parse(network.expression), network.modulus).steps
+    except InputError:  # some products have no plan modulo a composite number
+        return none
+    if tuple(step.inputs for step in steps) != network.circuit.wires:
+        return none
+    return [Labels(step.order, step.tables, step.outputs) for step in steps]
+
+
+def snap(expert: Expert, waves: FittedWaves) -> Expert:
     """The expert with each block of an active neuron replaced by its fitted cosine, and dead neurons by zero.
 
-    The law's residual δ is shared equally: ψ_s + δ/(S+1) and ψ_Q - δ/(S+1) obey it exactly. Where a wave
-    has a sign instead of a phase, signs stay. Constant neurons stay, and so do the weights of residues
-    outside the order: no cosine describes how a product treats zero.
+    The law's residual δ is shared equally: ψ_s + δ/(S+1) and ψ_Q - δ/(S+1) obey it exactly. Where a wave has a sign
+    instead of a phase, signs stay. Constant neurons stay, and so do the weights of residues without a place: no cosine
+    describes how a product treats zero.
     """
     share = np.where(waves.has_phases, waves.residual / (expert.terms + 1), 0)
     phase = waves.phase + share * np.array([*[1] * expert.terms, -1])[:, None]
-    angle = 2 * np.pi / waves.period * waves.block_frequency[..., None] * np.arange(waves.period)
-    cosines = waves.amplitude[..., None] * np.cos(angle + phase[..., None])
-    embed: Any = np.array(expert.embed)
-    readout: Any = np.array(expert.readout)
+    neurons = np.flatnonzero(waves.active)
+
+    def cosine(block: int, places: Int[np.ndarray, "place"]) -> Float[np.ndarray, "place width"]:
+        turns = np.outer(places, waves.frequency[neurons]) % waves.period / waves.period
+        return waves.amplitude[block, neurons] * np.cos(2 * np.pi * turns + phase[block, neurons])
+
+    embed, readout = np.array(expert.embed), np.array(expert.readout)
     embed[:, :, ~waves.alive], readout[~waves.alive] = 0, 0
-    terms, neurons = np.arange(expert.terms), np.flatnonzero(waves.active)
-    embed[np.ix_(terms, waves.order, neurons)] = cosines[:-1, neurons].swapaxes(1, 2)
-    readout[np.ix_(neurons, waves.order)] = cosines[-1, neurons]
+    for s, table in enumerate(waves.labels.tables):
+        placed = np.flatnonzero(table >= 0)
+        embed[s][np.ix_(placed, neurons)] = cosine(s, table[placed])
+    readout[np.ix_(neurons, np.unique(waves.labels.outputs))] = 0
+    for t, q in enumerate(waves.labels.outputs):
+        readout[neurons, q] += cosine(-1, np.array([t]))[0]
     return Expert(embed, readout, expert.power)
 
 
-def table_rows(modulus: int, variables: int) -> Int[np.ndarray, "row variable"]:
-    """All inputs, or `MOST_ROWS` random ones where there are more."""
-    if modulus**variables > MOST_ROWS:
-        return np.random.default_rng(0).integers(0, modulus, (MOST_ROWS, variables))
-    return np.indices((modulus,) * variables).reshape(variables, -1).T
+def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) -> tuple[float, float]:
+    """Share of right answers over the whole table, and over its rows without a zero.
 
-
-def expression_values(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
-    """The right answers. Inputs are the variables that occur, or n1, n2, … if there are more."""
-    tree = expression.parse(network.expression, network.modulus)
-    names = expression.variables(tree)
-    if len(names) != rows.shape[1]:
-        names = tuple(range(1, rows.shape[1] + 1))
-    values = polynomial.evaluate(tree, dict(zip(names, rows.T)), network.modulus)
-    return np.broadcast_to(values, len(rows))
-
-
-def right_answers(
-    circuit: Circuit, rows: Int[np.ndarray, "row variable"], values: Int[np.ndarray, "row"]
-) -> Bool[np.ndarray, "row"]:
-    """On which rows the largest logit is at the value."""
-    parts = np.split(rows, range(CHUNK, len(rows), CHUNK))
-    answers = [np.asarray(batch_logits(circuit, part)).argmax(axis=1) for part in parts]
-    return np.concatenate(answers) == values
+    Right are the values of the network's expression, or of `table`, one axis per variable. Where the table has more
+    than `MOST_ROWS` rows, as many random ones are checked.
+    """
+    total = network.modulus**network.circuit.variables
+    count = min(total, MOST_ROWS)
+    size = chunk_rows(network.circuit, count)
+    right, nonzero = [], []
+    with double_precision(network.circuit):
+        for rows in row_chunks(network, count, total, size, np.random.default_rng(0)):
+            values = answers(network, rows) if table is None else table[tuple(rows.T)]
+            right.append(np.asarray(batch_logits(network.circuit, rows)).argmax(axis=1) == values)
+            nonzero.append(np.all(rows != 0, axis=1))
+    every = np.concatenate(right)
+    return mean(every), mean(every[np.concatenate(nonzero)])
 
 
 def mean(values: np.ndarray) -> float:
@@ -231,26 +261,32 @@ def statistics(parts: Sequence[ExpertInspection]) -> dict[str, Any]:
     }
 
 
-def neurons_per_frequency(waves: Waves) -> dict[str, int]:
+def neurons_per_frequency(waves: FittedWaves) -> dict[str, int]:
     """How many active neurons each frequency has; those without neurons are left out."""
     count = Counter(waves.frequency[waves.active].tolist())
     return {str(f): count[f] for f in sorted(count)}
 
 
+def input_names(network: Network, wires: Sequence[int]) -> list[str]:
+    """Names of what an expert reads: variables, or e1, e2, … for what earlier experts compute."""
+    names = [*network.variables, *(f"e{k + 1}" for k in range(len(network.circuit.experts)))]
+    return [names[wire] for wire in wires]
+
+
 def neuron_columns(inspection: Inspection) -> dict[str, np.ndarray]:
     """One row per expert, neuron and block, as columns; a residual only where the neuron has phases."""
     columns: dict[str, list[np.ndarray]] = {}
-    circuit = inspection.network.circuit
-    for number, (part, wires) in enumerate(zip(inspection.experts, circuit.wires), start=1):
+    wires_of = inspection.network.circuit.wires
+    for number, (part, wires) in enumerate(zip(inspection.experts, wires_of), start=1):
         waves = part.waves
-        names = np.array([*(wire_name(circuit, wire) for wire in wires), "readout"])
+        names = np.array([*input_names(inspection.network, wires), "readout"])
         table = {
             "expert": np.full(waves.phase.shape, number),
             "neuron": np.broadcast_to(np.arange(part.expert.width), waves.phase.shape),
             "block": np.broadcast_to(names[:, None], waves.phase.shape),
             "frequency": np.broadcast_to(waves.frequency, waves.phase.shape),
             "block_frequency": waves.block_frequency,
-            "strongest_frequency": waves.strongest,
+            "strongest_frequency": np.argmax(waves.share, axis=-1),
             "amplitude": waves.amplitude,
             "phase": waves.phase,
             "power_explained": waves.explained,
@@ -259,16 +295,14 @@ def neuron_columns(inspection: Inspection) -> dict[str, np.ndarray]:
             "constant": np.broadcast_to(waves.constant, waves.phase.shape),
             "answers_zero": np.broadcast_to(part.answers_zero, waves.phase.shape),
             "common_frequency": np.broadcast_to(waves.common, waves.phase.shape),
-            "phase_residual": np.broadcast_to(
-                np.where(waves.has_phases, waves.residual, np.nan), waves.phase.shape
-            ),
+            "phase_residual": np.broadcast_to(np.where(waves.has_phases, waves.residual, np.nan), waves.phase.shape),
         }
         for name, values in table.items():
             columns.setdefault(name, []).append(values.T.ravel())
     return {name: np.concatenate(parts) for name, parts in columns.items()}
 
 
-def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
+def nearest_design(expert: Expert, waves: FittedWaves) -> dict[str, Any]:
     """Which of the compiler's phase designs the neurons of a frequency resemble, and how closely.
 
     Write θ_s for the angle 2π c_s f r_s / m of input s and φ for that of the class. The neurons of
@@ -279,9 +313,7 @@ def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
     is about 1 for the random design and 0 for an exact one. What no input moves does not count if constant
     neurons can remove it.
     """
-    counts = [
-        np.sum(waves.frequency[waves.has_phases] == f) for f in np.unique(waves.frequency[waves.has_phases])
-    ]
+    counts = [np.sum(waves.frequency[waves.has_phases] == f) for f in np.unique(waves.frequency[waves.has_phases])]
     designs = {"exact": exact_design(expert.terms).width}
     if expert.terms == 2:
         designs["narrow"] = narrow_design().width
@@ -301,6 +333,8 @@ def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
     else:
         name = "random" if ratio > 0.5 else "exact"
         words = f"between random and exact phases: unwanted terms are {ratio:.0%} of what random phases leave"
+    if ratio > 0.9:
+        words = f"random phases: unwanted terms are {ratio:.0%} of what independent ones leave"
     needs = ", ".join(f"{name} needs {width}" for name, width in designs.items())
     return {
         **result,
@@ -312,21 +346,18 @@ def nearest_design(expert: Expert, waves: Waves) -> dict[str, Any]:
     }
 
 
-def leakages(expert: Expert, waves: Waves) -> tuple[float, float]:
+def leakages(expert: Expert, waves: FittedWaves) -> tuple[float, float]:
     """The leakage as it is, and as it would be with independent phases, pooled over frequencies by power."""
     terms = expert.terms
     theta = np.random.default_rng(0).uniform(-np.pi, np.pi, (terms, ANGLES, 1))
-    shift = 2 * np.pi * waves.frequency * waves.offset / waves.period
     removable = bool((waves.alive & waves.constant).any())
     unwanted = independent = wanted = 0.0
     for f in np.unique(waves.frequency[waves.has_phases]):
         k = waves.has_phases & (waves.frequency == f)
         a, psi, a_q = waves.amplitude[:-1, None, k], waves.phase[:-1, None, k], waves.amplitude[-1, k]
-        turn = a_q * np.exp(-1j * (waves.phase[-1] + shift)[k])
+        turn = a_q * np.exp(-1j * waves.readout_phase[k])
         signal = factorial(terms) / 2**terms * turn * np.prod(a * np.exp(1j * psi), axis=0)
-        leak = turn * np.sum(a * np.cos(theta + psi), axis=0) ** terms - signal * np.exp(
-            1j * theta.sum(axis=0)
-        )
+        leak = turn * np.sum(a * np.cos(theta + psi), axis=0) ** terms - signal * np.exp(1j * theta.sum(axis=0))
         if removable:
             leak -= leak.mean(axis=0)
         unwanted += np.mean(np.abs(leak.sum(axis=1)) ** 2)

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from modgrok.figures.inspection import draw
 from modgrok.files import whole_file
-from modgrok.inspection import ORDERS, Inspection, inspect_network, neuron_columns
+from modgrok.inspection import ORDER_NAMES, Inspection, inspect_network, neuron_columns
 from modgrok.network import load
 
 
@@ -22,9 +22,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", type=Path, help="a run folder or a .safetensors file")
     parser.add_argument(
         "--order",
-        choices=["auto", *ORDERS],
+        choices=ORDER_NAMES,
         default="auto",
-        help="order of residues in which to look for waves; auto (default) takes the one with the larger IPR",
+        help="order of residues in which to look for waves; auto (default) takes the one that explains most",
     )
     parser.add_argument(
         "--out",
@@ -50,9 +50,7 @@ def default_folder(path: Path) -> Path:
 
 
 def write_neurons(inspection: Inspection, path: Path) -> Path:
-    columns = {
-        name: pa.array(values, from_pandas=True) for name, values in neuron_columns(inspection).items()
-    }
+    columns = {name: pa.array(values, from_pandas=True) for name, values in neuron_columns(inspection).items()}
     with whole_file(path) as temporary:
         pq.write_table(pa.table(columns), temporary)
     return path

@@ -12,9 +12,8 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from modgrok.files import whole_file
-from modgrok.inspection import ExpertInspection, Inspection
-from modgrok.network import wire_name
-from modgrok.spectrum import blocks, fold, wrap
+from modgrok.inspection import ExpertInspection, Inspection, input_names
+from modgrok.waves import wrap
 
 STYLE: dict[Any, Any] = {
     "font.size": 8,
@@ -31,6 +30,8 @@ STYLE: dict[Any, Any] = {
 INK, WAVE, FAINT = "#1f3b57", "#d1495b", "#9aa5b1"
 COLUMN, PAGE = 3.4, 6.9
 """Width of a column and of a page, in inches."""
+PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "plan": "place in the plan"}
+"""What a block's residues are laid out by, in each order."""
 SHOWN = 4
 """Neurons drawn as curves."""
 SMALLEST_RESIDUAL = 1e-17
@@ -45,8 +46,8 @@ def draw(inspection: Inspection, folder: Path) -> list[Path]:
         if not part.waves.active.any():
             continue
         prefix = f"expert{k + 1}-" if len(inspection.experts) > 1 else ""
-        wires = [wire_name(inspection.network.circuit, wire) for wire in inspection.network.circuit.wires[k]]
-        names = [f"${wire[0]}_{{{wire[1:]}}}$" for wire in wires]
+        wires = inspection.network.circuit.wires[k]
+        names = [f"${name[0]}_{{{name[1:]}}}$" for name in input_names(inspection.network, wires)]
         with matplotlib.rc_context(STYLE):
             figures = {
                 "ipr": ipr_histogram(part),
@@ -85,26 +86,21 @@ def ipr_histogram(part: ExpertInspection) -> Figure:
 
 
 def spectrum_map(part: ExpertInspection, names: list[str]) -> Figure:
-    """Share of power at every frequency, one row per active neuron, one panel per block."""
+    """Share of power at every frequency, one row per active neuron sorted by frequency, one panel per block."""
     waves = part.waves
     neurons = np.flatnonzero(waves.active)
     neurons = neurons[np.argsort(waves.frequency[neurons], kind="stable")]
-    power = (
-        np.abs(np.fft.rfft(np.asarray(blocks(part.expert, waves.order), np.float64)[:, neurons], axis=-1))
-        ** 2
-    )
-    total = power.sum(axis=-1, keepdims=True)
-    share = power / np.where(total > 0, total, 1)
     figure = Figure(figsize=(PAGE, 2.6), layout="constrained")
-    panels = figure.subplots(1, len(share), sharey=True, squeeze=False)[0]
-    for axes, values, title in zip(panels, share, block_titles(part, names)):
+    panels = figure.subplots(1, len(waves.share), sharey=True, squeeze=False)[0]
+    titles = [name if c == 1 else f"{name}  (frequency ${sign(c)}f$)" for name, c in zip(names, waves.multipliers)]
+    for axes, share, title in zip(panels, waves.share[:, neurons], [*titles, "readout"]):
         image = axes.imshow(
-            values,
+            share,
             aspect="auto",
             cmap=WEIGHTS,
             norm=PowerNorm(0.5, vmin=0, vmax=1),
             interpolation="nearest",
-            extent=(-0.5, values.shape[1] - 0.5, len(neurons), 0),
+            extent=(-0.5, share.shape[1] - 0.5, len(neurons), 0),
         )
         axes.set(title=title, xlabel="frequency")
         axes.spines[["top", "right"]].set_visible(True)
@@ -114,57 +110,75 @@ def spectrum_map(part: ExpertInspection, names: list[str]) -> Figure:
 
 
 def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
-    """Weights of a few neurons along the order, and the one cosine fitted to each block."""
-    waves = part.waves
+    """Weights of a few neurons at their places on the circle, and the one cosine fitted to each block."""
+    waves, labels = part.waves, part.waves.labels
     neurons = typical_neurons(part)
-    block = np.asarray(blocks(part.expert, waves.order), np.float64)
+    readout = np.asarray(part.expert.readout).T[labels.outputs]
+    blocks = [
+        (table[table >= 0], np.asarray(part.expert.embed)[s][table >= 0]) for s, table in enumerate(labels.tables)
+    ]
+    blocks.append((np.arange(waves.period), readout))
     figure = Figure(figsize=(PAGE, 0.5 + 0.95 * len(neurons)), layout="constrained")
-    grid = figure.subplots(len(neurons), len(block), sharex=True, squeeze=False)
-    residues, fine = np.arange(waves.period), np.linspace(0, waves.period, 20 * waves.period)
+    grid = figure.subplots(len(neurons), len(blocks), sharex=True, squeeze=False)
+    fine = np.linspace(0, waves.period, 20 * waves.period)
     for row, k in zip(grid, neurons):
-        for b, axes in enumerate(row):
-            half = (
-                waves.period // 2
-            )  # of f and f - m, which agree on whole residues, the slower wave is drawn
-            slowest = (waves.block_frequency[b, k] + half) % waves.period - half
-            angle = 2 * np.pi * slowest / waves.period * fine + waves.phase[b, k]
-            axes.plot(fine, waves.amplitude[b, k] * np.cos(angle), color=WAVE, linewidth=1)
-            axes.plot(residues, block[b, k], ".", color=INK, markersize=2.2)
+        for b, (axes, (places, weights)) in enumerate(zip(row, blocks)):
+            shared = b == len(blocks) - 1 and len(np.unique(labels.outputs)) < waves.period
+            at = np.arange(waves.period) if shared else fine
+            curve = waves.amplitude[b, k] * np.cos(
+                2 * np.pi * waves.frequency[k] / waves.period * at + waves.phase[b, k]
+            )
+            if shared:  # a class at several places has the sum of their waves
+                curve = np.bincount(labels.outputs, curve)[labels.outputs]
+            axes.plot(at, curve, color=WAVE, linewidth=1)
+            axes.plot(places, weights[:, k], ".", color=INK, markersize=2.2)
             axes.axhline(0, color=FAINT, linewidth=0.5, zorder=0)
-            limit = 1.1 * max(np.abs(block[b, k]).max(), waves.amplitude[b, k]) or 1
+            limit = 1.1 * max(np.abs(weights[:, k]).max(), np.abs(curve).max()) or 1
             axes.set(ylim=(-limit, limit), xlim=(-1, waves.period))
         row[0].set_ylabel(f"neuron {k}\n$f={waves.frequency[k]}$")
-    for axes, title in zip(grid[0], block_titles(part, names)):
+    for axes, title in zip(grid[0], [*term_titles(part, names), "readout"]):
         axes.set_title(title)
     for axes in grid[-1]:
-        axes.set_xlabel("$r$  (residue $g^r$)" if part.order == "multiplicative" else "residue")
+        axes.set_xlabel(PLACES[part.order])
     return figure
+
+
+def term_titles(part: ExpertInspection, names: list[str]) -> list[str]:
+    """The term whose value, or logarithm, is the place: '3 n1' in a sum, 'n1^3' in a product, 'g(n1)' in a plan."""
+    bare = [name.strip("$") for name in names]
+    if part.order == "plan":
+        return [f"$g({name})$" for name in bare]
+    if part.order == "additive":
+        return [f"${sign(c)}{name}$" for name, c in zip(bare, part.waves.multipliers)]
+    return [f"${name}^{{{c}}}$" if c != 1 else f"${name}$" for name, c in zip(bare, part.waves.multipliers)]
+
+
+def sign(coefficient: int) -> str:
+    """A coefficient as it stands before a letter: nothing for 1, '-' for -1."""
+    return {1: "", -1: "-"}.get(coefficient, str(coefficient))
 
 
 def typical_neurons(part: ExpertInspection) -> list[int]:
     """From each of the slowest frequencies, with phases if any are, the neuron of median explained power."""
     waves = part.waves
     pool = waves.has_phases if waves.has_phases.any() else waves.active
-    fastest = fold(waves.block_frequency, waves.period).max(axis=0)
-    speed = {f: fastest[waves.frequency == f][0] for f in np.unique(waves.frequency[pool])}
     chosen = []
-    for f in sorted(speed, key=lambda f: speed[f])[:SHOWN]:
+    for f in np.unique(waves.frequency[pool])[:SHOWN]:
         neurons = np.flatnonzero(pool & (waves.frequency == f))
         chosen.append(int(neurons[np.argsort(part.explained[neurons])[len(neurons) // 2]]))
-    return sorted(chosen, key=lambda k: waves.frequency[k])
+    return chosen
 
 
 def phase_law(part: ExpertInspection) -> Figure:
     """The sum of a neuron's input phases against its readout phase, and how far they are apart."""
     waves = part.waves
     neurons = waves.has_phases
-    shift = 2 * np.pi * waves.frequency * waves.offset / waves.period
     figure = Figure(figsize=(PAGE * 0.78, 2.5), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
     left.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
     left.plot(
         wrap(waves.phase[:-1].sum(axis=0))[neurons],
-        wrap(waves.phase[-1] + shift)[neurons],
+        wrap(waves.readout_phase)[neurons],
         "o",
         color=INK,
         markersize=2.5,
@@ -206,12 +220,3 @@ def frequency_bars(part: ExpertInspection) -> Figure:
     axes.margins(y=0.2)
     axes.legend(loc="upper right", ncols=2)
     return figure
-
-
-def block_titles(part: ExpertInspection, names: list[str]) -> list[str]:
-    """'n1', or 'n2 (3f)' where the block turns three times as fast as the readout."""
-    titles = [
-        name if c == 1 else f"{name}  (frequency ${'-' if c == -1 else c}f$)"
-        for name, c in zip(names, part.waves.multipliers)
-    ]
-    return [*titles, "readout"]
