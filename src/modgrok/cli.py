@@ -20,6 +20,10 @@ COMMANDS = {
     "compile": "compile a polynomial to a network with closed-form weights, and check it",
     "verify": "check a network against integer arithmetic on every row",
     "predict": "ask a network for one value",
+    "export": "write a network for ONNX runtimes or PyTorch",
+    "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
+    "train": "train networks on a function and watch them grok",
+    "inspect": "spectra, phases and the analytical network nearest to a trained one",
     "paper": "reproduce a table or figure of the paper",
 }
 

@@ -66,7 +66,9 @@ def check_table(table: Int[np.ndarray, "p p"]) -> Table:
     if table.ndim != 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
         raise InputError(f"a value table has two axes of whole numbers, got shape {table.shape} of {table.dtype}")
     if table.size > LARGEST_TABLE:
-        raise InputError(f"a value table may have at most {LARGEST_TABLE} cells, got {table.size}; use a smaller modulus")
+        raise InputError(
+            f"a value table may have at most {LARGEST_TABLE} cells, got {table.size}; use a smaller modulus"
+        )
     return table.astype(np.int64)
 
 

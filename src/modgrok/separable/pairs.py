@@ -76,9 +76,7 @@ def guess_by_shift(cells: Table, order: int, budget: Budget) -> Solution | None:
     return None
 
 
-def row_shift(
-    colours: PairColours, base: list[int], image: list[int], budget: Budget
-) -> Int[np.ndarray, "row"] | None:
+def row_shift(colours: PairColours, base: list[int], image: list[int], budget: Budget) -> Int[np.ndarray, "row"] | None:
     """The permutation σ with f(σ(a), base[i]) = f(a, image[i]), growing both lists until it is unique."""
     budget.spend()
     cells = colours.cells

@@ -170,7 +170,7 @@ class Rules:
         for k in fresh:
             domain &= state.fibre[:, place[k] : place[k] + m][lines[k, open_lines]]
         for z in learnt:
-            domain[:, (z - place[placed]) % m] &= across.T == state.h[z]
+            domain[:, (z - place[placed]) % m] &= state.h[z] == across.T
         if closed.any():
             for k, values in zip(placed, across):
                 hit = np.flatnonzero(closed[values])

@@ -67,7 +67,11 @@ def check_tree(
     )
     a0, b0 = tree["origin"]
     kind, a1 = tree["branch"]
-    if kind != "scale" or a1 == a0 or not all(0 <= k < n for k, n in ((a0, len(rows)), (b0, len(columns)), (a1, len(rows)))):
+    if (
+        kind != "scale"
+        or a1 == a0
+        or not all(0 <= k < n for k, n in ((a0, len(rows)), (b0, len(columns)), (a1, len(rows))))
+    ):
         return False
     board.places[0][a0] = board.places[1][b0] = 1
     if refuted(board):
