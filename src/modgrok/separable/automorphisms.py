@@ -25,7 +25,9 @@ from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, Solution
 from modgrok.separable.verdict import Certificate
 
-Colours = tuple[UInt64[np.ndarray, "row"], UInt64[np.ndarray, "column"], UInt64[np.ndarray, "value"]]
+Colours = list[UInt64[np.ndarray, "line"]]
+"""Colours of the rows, of the columns and of the values."""
+
 ROWS, COLUMNS, VALUES = 0, 1, 2
 
 ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0xD6E8FEB86659FD93], dtype=np.uint64)
@@ -63,14 +65,16 @@ class Symmetries:
 
     def value_classes(self) -> list[list[int]]:
         """Classes of values that no symmetry leaves, the largest first: unions of orbits."""
-        colours = self._refine(self._start(), self._start())[0][VALUES]
+        refined = self._refine(self._start(), self._start())
+        assert refined is not None, "a table matches itself"
+        colours = refined[0][VALUES]
         classes = [np.flatnonzero(colours == colour).tolist() for colour in np.unique(colours)]
         return sorted(classes, key=len, reverse=True)
 
     def _start(self) -> Colours:
         rows, columns = self.cells.shape
         values = np.arange(1, 1 + self.count, dtype=np.uint64) if self.fix_values else np.ones(self.count, np.uint64)
-        return np.ones(rows, np.uint64), np.ones(columns, np.uint64), mix(values * ODD[0])
+        return [np.ones(rows, np.uint64), np.ones(columns, np.uint64), mix(values * ODD[0])]
 
     def _step(self, colours: Colours) -> Colours:
         rows, columns, values = colours
@@ -80,7 +84,7 @@ class Symmetries:
         if not self.fix_values:
             met = mix(rows[:, None] * ODD[0] + columns[None, :] * ODD[1]).ravel()[self.by_value]
             values = mix(values * ODD[2] + np.add.reduceat(met, self.value_starts))
-        return rows, columns, values
+        return [rows, columns, values]
 
     def _refine(self, left: Colours, right: Colours) -> tuple[Colours, Colours] | None:
         """Both sides refined in step until the classes are stable; None when they cannot match."""
@@ -108,7 +112,7 @@ class Symmetries:
                 continue
             source = np.flatnonzero(left[part] == colour)[0]
             for target in np.flatnonzero(right[part] == colour):
-                new_left, new_right = tuple(c.copy() for c in left), tuple(c.copy() for c in right)
+                new_left, new_right = [c.copy() for c in left], [c.copy() for c in right]
                 new_left[part][source] = new_right[part][target] = mix(colour + FRESH)[0]
                 refined = self._refine(new_left, new_right)
                 if refined is not None:

@@ -108,7 +108,7 @@ def check_pairs(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
         for second, colour in zip(columns, colour_row):
             if colour_of.setdefault(tuple(sorted(zip(first, second))), colour) != colour:
                 return False
-    # Different columns differ in their colour with themselves, so the lines of `colours` need no reduction.
+    # Only a column and itself meet in equal values alone, so the lines of a true table of colours are distinct.
     lines = [tuple(row) for row in colours]
     if len(set(lines)) < len(lines) or len(set(zip(*lines))) < len(lines):
         return False

@@ -1,9 +1,9 @@
 """Which families a function belongs to, and what that predicts.
 
-Families, in the order in which the best is chosen: constant; one-variable (any such function is h(g(n)), a relabelling);
-additive, h(g1 + g2) over Z_p; multiplicative, the same over Z_{p-1} with an absorbing element: logarithms of non-zero
-residues add modulo p - 1, and 0 absorbs. For a composite modulus the non-zero residues are no group, so only
-the additive family is decided.
+Families, in the order in which the best is chosen: constant; one-variable (any such function is h(g(n)), a
+relabelling); additive, h(g1 + g2) over Z_p; multiplicative, the same over Z_{p-1} with an absorbing element, since
+logarithms of non-zero residues add modulo p - 1 and 0 absorbs. For a composite modulus the non-zero residues are no
+group, so only the additive family is decided.
 """
 
 from __future__ import annotations
@@ -79,18 +79,15 @@ class Classification:
 
     @property
     def reasons(self) -> list[str]:
-        share = f"{100 * self.redundancy:.1f} %"
         floor = (
-            f"{share} of the cells outside a random {100 * self.fraction:g} % of the table have a twin inside it "
-            "(an equal row or column), so sharing twins alone answers these"
+            f"{100 * self.redundancy:.1f} % of the cells outside a random {100 * self.fraction:g} % of the table have a "
+            "twin inside it (through equal rows or columns), so sharing twins alone answers these"
         )
+        if not self.redundancy:
+            floor = "no two rows and no two columns are equal, so sharing them answers nothing"
         if self.best is not None:
-            return [
-                f"the function is {form(self.best)}: two-layer networks generalise on this form, "
-                "given enough data; half of a small table can be too little",
-                floor,
-                *self.notes,
-            ]
+            known = f"the function is {form(self.best)}: two-layer networks generalise on this form, given enough data"
+            return [f"{known}; half of a small table can be too little", floor, *self.notes]
         known = (
             "no family fits: outside the class networks may still learn part or all of a function"
             if self.status == "not-in-class"

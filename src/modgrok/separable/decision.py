@@ -7,6 +7,7 @@ answers no carries a certificate. When time is up the answer is `unknown` and sa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 from jaxtyping import Int
@@ -98,12 +99,12 @@ def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution 
         try:
             budget.check()
             if rows == columns == order:
-                yield within(budget, nodes, lambda part: decide_full(cells, part))
+                yield within(budget, nodes, partial(decide_full, cells))
             elif rows == order or columns == order:
-                yield within(budget, nodes, lambda part: one_side_full(cells, order, part))
+                yield within(budget, nodes, partial(one_side_full, cells, order))
             for transposed in (rows > columns, rows <= columns):
-                yield within(budget, nodes, lambda part, t=transposed: search(cells, order, need, t, part))
-            yield within(budget, 4 * nodes, lambda part: refute_by_symmetry(cells, order, need, part))
+                yield within(budget, nodes, partial(search, cells, order, need, transposed))
+            yield within(budget, 4 * nodes, partial(refute_by_symmetry, cells, order, need))
         except LimitReached:
             return
         nodes *= GROWTH
@@ -166,7 +167,7 @@ def excluded_so_far(
         lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
         rows, columns = case.cells.shape
         parts.append(
-            f"{lead}{rows} distinct rows, {columns} distinct columns and {int(case.fibre_bounds.sum())} needed preimages fit "
-            f"into {order} elements; no witness and no refutation within {budget.used} search steps"
+            f"{lead}{rows} distinct rows, {columns} distinct columns and {int(case.fibre_bounds.sum())} needed preimages "
+            f"fit into {order} elements; no witness and no refutation within {budget.used} search steps"
         )
     return "; ".join(parts)

@@ -55,19 +55,19 @@ def describe(reduced: Reduced, order: int, certificate: Certificate) -> str:
         side = "columns" if certificate["side"] == "column" else "rows"
         other = "rows" if side == "columns" else "columns"
         return (
-            f"the {other} fill the group of order {order}, so how often each pair of values meets in two {side} depends "
-            f"only on the difference of their elements; the table of these pair colours is not in the class "
+            f"the {other} fill the group of order {order}, so how often each pair of values meets in two {side} "
+            f"depends only on the difference of their elements; the table of these pair colours is not in the class "
             f"({certificate['certificate']['kind']})"
         )
     if kind == "symmetry":
         return (
-            f"values need at least {total} preimages of {order}, so at most {order - total} fibres exceed their bound; "
-            f"{len(certificate['symmetries'])} symmetries of the table carry {len(certificate['core'])} of the values to "
-            f"disjoint sets, so some solution would keep all of these at their bound; "
-            f"an exhaustive search ({tree_size(certificate['tree'])} cases) finds none"
+            f"values need at least {total} preimages in {order} elements, so at most {order - total} fibres exceed "
+            f"their bound; {len(certificate['symmetries'])} symmetries of the table carry "
+            f"{len(certificate['core'])} of the values to disjoint sets, so some solution would keep all of these at "
+            f"their bound; an exhaustive search ({tree_size(certificate['tree'])} cases) finds none"
         )
     return (
-        f"values need at least {total} preimages of {order}, which leaves room, but an exhaustive search over the "
+        f"values need at least {total} preimages, which fit into {order} elements, but an exhaustive search over the "
         f"{rows} distinct rows and {columns} distinct columns ({tree_size(certificate['tree'])} cases) finds none"
     )
 

@@ -99,9 +99,9 @@ def row_shift(colours: PairColours, base: list[int], image: list[int], budget: B
         for old, new in zip(base, image):
             fits &= colours.row(new) == colours.row(old)[b]
         for target in np.flatnonzero(fits):
-            shift = row_shift(colours, [*base, b], [*image, int(target)], budget)
-            if shift is not None:
-                return shift
+            longer = row_shift(colours, [*base, b], [*image, int(target)], budget)
+            if longer is not None:
+                return longer
         tried += 1
         if tried == EXTENSIONS:
             break

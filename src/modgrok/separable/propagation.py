@@ -156,9 +156,14 @@ class Rules:
                 self._learn(state, z, np.full(len(z), v))
 
     def _cells(
-        self, state: State, side: int, fresh: list[int], learnt: Int[np.ndarray, "z"], closed: Bool[np.ndarray, "value"]
+        self,
+        state: State,
+        side: int,
+        fresh: list[int],
+        learnt: Int[np.ndarray, "z"],
+        closed: Bool[np.ndarray, "value"],
     ) -> None:
-        """Filter the lines across `side` through its placed lines: all values for those just placed, else what changed."""
+        """Filter the lines across `side` through its placed lines: wholly through fresh ones, else by what is new."""
         m = self.order
         place, lines = state.place(side), self.lines[side]
         placed = np.flatnonzero(place >= 0)
@@ -172,9 +177,9 @@ class Rules:
         for z in learnt:
             domain[:, (z - place[placed]) % m] &= state.h[z] == across.T
         if closed.any():
-            for k, values in zip(placed, across):
+            for i, values in zip(place[placed], across):
                 hit = np.flatnonzero(closed[values])
-                domain[hit] &= state.fibre[:, place[k] : place[k] + m][values[hit]]
+                domain[hit] &= state.fibre[:, i : i + m][values[hit]]
         state.domain(1 - side)[open_lines] = domain
 
     def _lines(self, state: State, side: int) -> list[Line]:

@@ -61,7 +61,7 @@ def line_classes(table: Table) -> tuple[Int[np.ndarray, "line"], Int[np.ndarray,
     """(first row of each class of equal rows, class of each row), classes in order of first appearance."""
     table = np.ascontiguousarray(table)
     number: dict[bytes, int] = {}
-    sources = []
+    sources: list[int] = []
     classes = np.empty(len(table), dtype=np.int64)
     for a, row in enumerate(table):
         k = number.setdefault(row.tobytes(), len(sources))

@@ -112,7 +112,7 @@ class Search:
         return tree if solution is None else solution
 
     def origin(self) -> tuple[int, int, int]:
-        """Rows a0, a1 and column b0 to start from: by the rarest value if no fibre can exceed its bound, else by pairs."""
+        """Rows a0, a1 and column b0 to start from: by the smallest fibre if all have a fixed size, else by pairs."""
         slack = self.order - int(self.need.sum())
         fixed_size = np.minimum(self.ceiling, self.need + slack) == self.need
         often = np.bincount(self.cells.ravel(), minlength=len(self.need))

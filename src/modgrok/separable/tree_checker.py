@@ -67,11 +67,7 @@ def check_tree(
     )
     a0, b0 = tree["origin"]
     kind, a1 = tree["branch"]
-    if (
-        kind != "scale"
-        or a1 == a0
-        or not all(0 <= k < n for k, n in ((a0, len(rows)), (b0, len(columns)), (a1, len(rows))))
-    ):
+    if kind != "scale" or a1 == a0 or min(a0, a1, b0) < 0:
         return False
     board.places[0][a0] = board.places[1][b0] = 1
     if refuted(board):
@@ -79,10 +75,11 @@ def check_tree(
     # A unit of Z_m turns x(a1), which is not 0, into a divisor of m.
     scales = sum(1 << d for d in range(1, m) if m % d == 0)
     board.places[0][a1] &= scales
-    stack = [(board, {"branch": ["row", a1], "children": tree["children"]})]
+    stack: list[tuple[Board, dict[str, Any]]] = [(board, {"branch": ["row", a1], "children": tree["children"]})]
     while stack:
         board, node = stack.pop()
-        for option, case in cases(board, *node["branch"], values):
+        kind, k = node["branch"]
+        for option, case in cases(board, kind, k, values):
             if refuted(case):
                 continue
             child = node["children"].get(option)

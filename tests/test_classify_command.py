@@ -1,0 +1,71 @@
+"""modgrok classify: the JSON object, what people see, and bad input."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+from rich.console import Console
+
+from modgrok.commands import classify
+from modgrok.errors import InputError
+
+
+def run(*words: str) -> dict:
+    parser = argparse.ArgumentParser()
+    classify.add_arguments(parser)
+    return classify.run(parser.parse_args(words), Console(stderr=True))
+
+
+def shown(result: dict) -> str:
+    console = Console(width=200, record=True, quiet=True)
+    with console.capture() as captured:
+        console.quiet = False
+        classify.show(result, console)
+    return captured.get()
+
+
+def test_json_of_a_function_in_the_class():
+    result = json.loads(json.dumps(run("(4n1 + n2^2)^3", "--mod", "97")))
+    assert (result["verdict"], result["family"], result["group_order"]) == ("in-class", "additive", 97)
+    witness = result["witness"]
+    assert [len(witness[key]) for key in ("g1", "g2", "h")] == [97, 97, 97]
+    for n1 in range(97):
+        for n2 in range(97):
+            assert witness["h"][(witness["g1"][n1] + witness["g2"][n2]) % 97] == (4 * n1 + n2**2) ** 3 % 97
+    assert result["redundancy"] == pytest.approx(0.495, abs=0.001)
+    assert result["seconds"] > 0
+
+
+def test_json_of_a_function_outside_the_class():
+    result = run("n1^2 + n1 n2 + n2^2", "--mod", "97")
+    assert (result["verdict"], result["family"], result["group_order"]) == ("not-in-class", None, None)
+    assert result["obstruction"]["kind"] == "counting"
+    assert "194 in all, but the group has 97" in result["obstruction"]["explanation"]
+
+
+def test_variables_that_do_not_occur():
+    assert run("n2^2", "--mod", "7")["variables"] == ["n1", "n2"]
+    assert run("n1^2 + n3", "--mod", "7")["variables"] == ["n1", "n3"]
+    result = run("5", "--mod", "7")
+    assert (result["family"], result["witness"]["h"][0]) == ("constant", 5)
+
+
+def test_what_people_see():
+    text = shown(run("n1 n2", "--mod", "7"))
+    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "13 in all, but the group has 7" in text
+    assert "∞" in text and "h(∞)" in text and "predicted test accuracy" in text
+    text = shown(run("n1 n2 + n3", "--mod", "5"))
+    assert "not-in-class" in text and "not learnable" not in text
+
+
+def test_bad_input():
+    with pytest.raises(InputError, match=r"between 0 and 1, got 2\.0"):
+        run("n1 + n2", "--mod", "7", "--fraction", "2")
+    with pytest.raises(InputError, match="above 0 seconds"):
+        run("n1 + n2", "--mod", "7", "--time-limit", "0")
+    with pytest.raises(InputError, match="above the limit"):
+        run("n1 + n2", "--mod", "5003")
+    with pytest.raises(InputError, match="a modulus is needed"):
+        run("n1 + n2")

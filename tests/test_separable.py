@@ -1,0 +1,188 @@
+"""Verdicts on known polynomials, spellings, families, several variables, limits and bad input."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from separable_cases import CASES, table_of
+
+from modgrok import separable
+from modgrok.errors import InputError
+from modgrok.expression import parse
+from modgrok.polynomial import value_table
+from modgrok.separable import check_obstruction, check_witness, classify_table, decide
+
+
+def decide_checked(table: np.ndarray, order: int, absorbing: bool, **limits: float) -> separable.Verdict:
+    """The verdict, after the independent checkers have agreed with it."""
+    verdict = decide(table, order, absorbing, **limits)
+    if verdict.status == "in-class":
+        assert check_witness(table, verdict.witness)
+    elif verdict.status == "not-in-class":
+        assert check_obstruction(table, order, absorbing, verdict.obstruction)
+    return verdict
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
+def test_the_known_table_at_97(case):
+    table = table_of(case.function, 97)
+    for expected, order, absorbing in ((case.additive, 97, False), (case.multiplicative, 96, True)):
+        verdict = decide_checked(table, order, absorbing)
+        if expected == "yes":
+            assert verdict.status == "in-class"
+            continue
+        kind, _, total = expected.partition(" ")
+        assert (verdict.status, verdict.obstruction.kind) == ("not-in-class", kind)
+        assert f"{total} in all, but the group has {order}" in verdict.obstruction.explanation or not total
+    assert 100 * separable.redundancy(table, 0.5) == pytest.approx(case.redundancy, abs=0.06)
+
+
+@pytest.mark.parametrize("p", [11, 23, 113])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
+def test_the_same_polynomials_at_other_primes(case, p):
+    """The algebra that puts a polynomial into a family holds for every prime; no perturbation falls into one."""
+    table = table_of(case.function, p)
+    assert (decide_checked(table, p, False).status == "in-class") == (case.additive == "yes")
+    assert (decide_checked(table, p - 1, True).status == "in-class") == (case.multiplicative == "yes")
+
+
+SPELLINGS = (
+    ("(2n1 + 3n2)^4", "16n1^4 + 96n1^3 n2 + 216n1^2 n2^2 + 216n1 n2^3 + 81n2^4", "additive"),
+    ("n1 n2 + n1", "n1 (n2 + 1)", "multiplicative"),
+    ("3n1^2 + 6n1 n2 + 3n2^2", "3(n1 + n2)^2", "additive"),
+    ("(4n1 + n2^2)^3 + n1 n2", "n2 n1 + (n2^2 + 4n1)(4n1 + n2^2)^2", None),
+)
+
+
+@pytest.mark.parametrize("first, second, family", SPELLINGS)
+@pytest.mark.parametrize("p", [23, 97])
+def test_the_spelling_does_not_matter(first, second, family, p):
+    one, other = (value_table(parse(text), p, (1, 2)) for text in (first, second))
+    found = [classify_table(table, p) for table in (one, other, np.ascontiguousarray(one.T))]
+    assert [c.best and c.best.family for c in found] == [family] * 3
+    assert len({c.redundancy for c in found}) == 1
+    assert found[0].json() | {"seconds": 0} == found[1].json() | {"seconds": 0}
+
+
+def test_constant_and_one_variable_functions_are_named():
+    a, b = np.meshgrid(np.arange(7), np.arange(7), indexing="ij")
+    assert classify_table(0 * a + 3, 7).best.family == "constant"
+    for table in (a**2 % 7, b**3 % 7):
+        found = classify_table(table, 7)
+        assert found.best.family == "one-variable"
+        assert check_witness(table, found.best.verdict.witness)
+        assert found.json()["group_order"] == 7
+
+
+def test_json_has_the_documented_keys():
+    found = classify_table(table_of(lambda a, b: a * b, 11), 11).json()
+    assert set(found) >= {
+        "verdict", "family", "group_order", "witness", "obstruction", "families", "redundancy",
+        "predicted_test_accuracy", "reasons", "seconds",
+    }  # fmt: skip
+    witness = found["witness"]
+    assert (found["verdict"], found["family"], found["group_order"]) == ("in-class", "multiplicative", 10)
+    assert witness["g1"][0] is None and witness["g2"][0] is None and witness["h_absorbing"] == 0
+    for n1 in range(1, 11):
+        for n2 in range(1, 11):
+            assert witness["h"][(witness["g1"][n1] + witness["g2"][n2]) % 10] == n1 * n2 % 11
+    assert [entry["family"] for entry in found["families"]] == ["additive", "multiplicative"]
+    assert found["predicted_test_accuracy"] == 1.0
+
+
+def test_outside_the_class_redundancy_is_a_floor_and_nothing_is_called_impossible():
+    found = classify_table(table_of(CASES[9].function, 97), 97).json()
+    assert (found["verdict"], found["family"], found["witness"]) == ("not-in-class", None, None)
+    assert found["predicted_test_accuracy"] == found["redundancy"] == pytest.approx(0.742, abs=0.001)
+    assert "336 in all, but the group has 97" in found["obstruction"]["explanation"]
+    assert any("floor" in reason for reason in found["reasons"])
+    assert "not learnable" not in str(found).lower() and "unlearnable" not in str(found).lower()
+
+
+def test_a_composite_modulus_has_the_additive_family_only():
+    a, b = np.meshgrid(np.arange(15), np.arange(15), indexing="ij")
+    found = classify_table((a + 2 * b**2) % 15, 15)
+    assert (found.status, [f.family for f in found.families]) == ("in-class", ["additive"])
+    assert any("15 = 3 · 5" in reason and "no multiplicative family" in reason for reason in found.reasons)
+
+
+THREE_VARIABLES = (
+    ("n1 + 2n2 + n3", "additive"),
+    ("(n1 + 2n2 + n3^2)^3", "additive"),
+    ("n1 n2 n3", "multiplicative"),
+    ("n1^2 n2^3 n3 + 4", "multiplicative"),
+    ("n1 (n2 + 1) n3", "multiplicative"),
+    ("n1 n2 + n3", None),
+    ("(n1 + n2) n3", None),
+)
+
+
+@pytest.mark.parametrize("text, family", THREE_VARIABLES)
+@pytest.mark.parametrize("p", [5, 11])
+def test_three_variables(text, family, p):
+    table = value_table(parse(text), p, (1, 2, 3))
+    found = classify_table(table, p)
+    assert (found.best and found.best.family) == family
+    for entry in found.families:
+        verdict = entry.verdict
+        if verdict.in_class:
+            assert check_witness(table, verdict.witness) and len(verdict.witness.g) == 3
+        else:
+            against = separable.one_against_rest(table, verdict.obstruction.axis)
+            assert check_obstruction(against, verdict.group_order, verdict.absorbing, verdict.obstruction)
+
+
+def planted_in_three_variables(seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    g = [rng.permutation(4)[rng.integers(0, rng.integers(1, 4), 4)] for _ in range(3)]
+    return rng.integers(0, 3, 4)[(g[0][:, None, None] + g[1][:, None] + g[2]) % 4]
+
+
+def test_three_variables_are_never_refuted_when_planted_and_may_end_in_an_honest_unknown():
+    """g that are not onto leave freedom: a witness of one variable against the rest need not separate further."""
+    found = [separable.decide_grouped(planted_in_three_variables(seed), 4, False) for seed in range(120)]
+    assert {verdict.status for verdict in found} == {"in-class", "unknown"}
+    unknown = next(verdict for verdict in found if verdict.status == "unknown")
+    assert "variable 1 (rows) against the others (columns): in the class, but" in unknown.excluded
+    assert sum(verdict.in_class for verdict in found) > 100
+
+
+def test_all_binary_functions_of_three_bits_agree_with_brute_force():
+    parts = list(product(range(2), repeat=2))
+    members = {
+        tuple(h[(g1[a] + g2[b] + g3[c]) % 2] for a, b, c in product(range(2), repeat=3))
+        for g1, g2, g3, h in product(parts, repeat=4)
+    }
+    for entries in product(range(2), repeat=8):
+        verdict = separable.decide_grouped(np.array(entries).reshape(2, 2, 2), 2, False)
+        assert verdict.status == ("in-class" if entries in members else "not-in-class"), entries
+
+
+def test_a_limit_gives_unknown_with_what_was_excluded():
+    """A two-valued table with much room: hard, and the limit is short."""
+    rng = np.random.default_rng(3)
+    table = rng.integers(0, 2, (40, 40))
+    verdict = decide(table, 1000, False, time_limit=0.2)
+    assert (verdict.status, verdict.witness, verdict.obstruction) == ("unknown", None, None)
+    assert "40 distinct rows, 40 distinct columns" in verdict.excluded
+    assert "within" in verdict.excluded
+
+
+def test_bad_input():
+    good = table_of(lambda a, b: a + b, 5)
+    with pytest.raises(InputError, match="two axes of whole numbers, got shape"):
+        decide(np.zeros(3), 3, False)
+    with pytest.raises(InputError, match="at least 1, got 0"):
+        decide(good, 0, False)
+    with pytest.raises(InputError, match="above 0 seconds, got -1"):
+        decide(good, 5, False, time_limit=-1)
+    with pytest.raises(InputError, match="at most 16777216 cells"):
+        decide(np.zeros((5000, 5000), dtype=np.int8), 5000, False)
+    with pytest.raises(InputError, match="axes or more of length 7"):
+        classify_table(good, 7)
+    with pytest.raises(InputError, match="residues 0 … 4, got 5 … 9"):
+        classify_table(good + 5, 5)
+    with pytest.raises(InputError, match=r"cells on both sides, got 1\.5"):
+        classify_table(good, 5, fraction=1.5)
