@@ -22,7 +22,7 @@ from modgrok.separable.grouping import decide_grouped
 from modgrok.separable.redundancy import redundancy
 from modgrok.separable.verdict import Obstruction, Status, Verdict
 
-SECOND_LOOK = 2.0
+SECOND_LOOK = 5.0
 """Seconds that a family gets at most once another is known to fit."""
 
 
@@ -80,8 +80,8 @@ class Classification:
     @property
     def reasons(self) -> list[str]:
         floor = (
-            f"{100 * self.redundancy:.1f} % of the cells outside a random {100 * self.fraction:g} % of the table have a "
-            "twin inside it (through equal rows or columns), so sharing twins alone answers these"
+            f"{100 * self.redundancy:.1f} % of the cells outside a random {100 * self.fraction:g} % of the table have "
+            "a twin inside it (through equal rows or columns), so sharing twins alone answers these"
         )
         if not self.redundancy:
             floor = "no two rows and no two columns are equal, so sharing them answers nothing"

@@ -18,7 +18,7 @@ from modgrok.separable.checkers import check_witness
 from modgrok.separable.obstructions import combine, counting, describe, distinct_lines
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
-from modgrok.separable.search import Budget, LimitReached, Search, Solution
+from modgrok.separable.search import Budget, LimitReached, Solution, search
 from modgrok.separable.symmetric import refute_by_symmetry
 from modgrok.separable.verdict import Certificate, Verdict, Witness
 
@@ -121,14 +121,6 @@ def within(
         return None
 
 
-def search(cells: Table, order: int, need: np.ndarray, transposed: bool, budget: Budget) -> Solution | Certificate:
-    """One complete search, over the table or its transpose."""
-    result = Search(np.ascontiguousarray(cells.T) if transposed else cells, order, need).run(budget)
-    if isinstance(result, Solution):
-        return Solution(result.y, result.x) if transposed else result
-    return {"kind": "search", "transposed": transposed, "tree": result}
-
-
 def one_side_full(cells: Table, order: int, budget: Budget) -> Solution | Certificate | None:
     """When the rows (or the columns) fill the group: a guess from shifts, else a refutation from pair colours."""
     by_rows = len(cells) == order
@@ -165,9 +157,9 @@ def excluded_so_far(
     parts = [f"∞ cannot carry {case.absorbed}: {describe(case, order, found)}" for case, found in refuted]
     for case in open_cases:
         lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
-        rows, columns = case.cells.shape
+        (rows, columns), total = case.cells.shape, int(case.fibre_bounds.sum())
         parts.append(
-            f"{lead}{rows} distinct rows, {columns} distinct columns and {int(case.fibre_bounds.sum())} needed preimages "
+            f"{lead}{rows} distinct rows, {columns} distinct columns and {total} needed preimages "
             f"fit into {order} elements; no witness and no refutation within {budget.used} search steps"
         )
     return "; ".join(parts)

@@ -17,7 +17,7 @@ from jaxtyping import Int, UInt64
 from modgrok.separable.automorphisms import single_cycle
 from modgrok.separable.obstructions import showing_lines
 from modgrok.separable.reduction import Table, value_counts
-from modgrok.separable.search import Budget, Search, Solution
+from modgrok.separable.search import Budget, Solution, search
 from modgrok.separable.verdict import Certificate
 
 FIRST_SHIFTS, EXTENSIONS = 8, 24
@@ -57,10 +57,10 @@ def refute_by_pairs(cells: Table, order: int, budget: Budget) -> Certificate | N
     if need.sum() > order:
         inner = {"kind": "counting", "lines": showing_lines(row_counts, column_counts)}
     else:
-        result = Search(colours, order, need).run(budget)
+        result = search(colours, order, need, False, budget)
         if isinstance(result, Solution):
             return None
-        inner = {"kind": "search", "transposed": False, "tree": result}
+        inner = result
     return {"kind": "pairs", "colours": colours.tolist(), "certificate": inner}
 
 

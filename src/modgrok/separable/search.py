@@ -19,6 +19,7 @@ from jaxtyping import Int
 
 from modgrok.separable.propagation import COLUMN, ROW, Conflict, Rules, State
 from modgrok.separable.reduction import Table
+from modgrok.separable.verdict import Certificate
 
 Tree = dict[str, Any]
 """{"origin": [a0, b0], "branch": ["scale", a1], "children": …}; below the root a node is None (the rules refute it) or
@@ -225,3 +226,18 @@ class Search:
         met = np.bincount(half_placed, minlength=len(self.need)) * undecided
         v = int(met.argmax())
         return v if met[v] else None
+
+
+def search(
+    cells: Table,
+    order: int,
+    need: Int[np.ndarray, "value"],
+    transposed: bool,
+    budget: Budget,
+    ceiling: Int[np.ndarray, "value"] | None = None,
+) -> Solution | Certificate:
+    """One complete search over the table or its transpose: a solution, or a certificate that there is none."""
+    result = Search(np.ascontiguousarray(cells.T) if transposed else cells, order, need, ceiling).run(budget)
+    if isinstance(result, Solution):
+        return Solution(result.y, result.x) if transposed else result
+    return {"kind": "search", "transposed": transposed, "tree": result}

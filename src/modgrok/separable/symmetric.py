@@ -16,11 +16,12 @@ import numpy as np
 
 from modgrok.separable.automorphisms import VALUES, Symmetries, Symmetry
 from modgrok.separable.reduction import Table
-from modgrok.separable.search import Budget, LimitReached, Search, Solution
+from modgrok.separable.search import Budget, LimitReached, Solution, search
 from modgrok.separable.verdict import Certificate
 
 MOST_SLACK = 16
-NODES_PER_CORE = 200
+FIRST_NODES, MORE_NODES = 32, 2
+"""Nodes that the first core gets, and by how much each later core has more: many cores are tried, none for long."""
 
 
 def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budget) -> Certificate | Solution | None:
@@ -33,28 +34,22 @@ def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budge
         return None
     images = np.stack([symmetry.values for symmetry in chosen])
     rng = np.random.default_rng(0)
-    nodes = NODES_PER_CORE
+    nodes = FIRST_NODES
     while True:
         core = random_core(images, rng)
         ceiling = np.full_like(need, order)
         ceiling[core] = need[core]
         for transposed in (False, True):
-            search = Search(np.ascontiguousarray(cells.T) if transposed else cells, order, need, ceiling)
             try:
-                result = search.run(budget.part(nodes=nodes))
+                result = search(cells, order, need, transposed, budget.part(nodes=nodes), ceiling)
             except LimitReached:
                 budget.check()
                 continue
             if isinstance(result, Solution):
-                return Solution(result.y, result.x) if transposed else result
-            return {
-                "kind": "symmetry",
-                "symmetries": [[part.tolist() for part in symmetry] for symmetry in chosen],
-                "core": core,
-                "transposed": transposed,
-                "tree": result,
-            }
-        nodes += NODES_PER_CORE
+                return result
+            permutations = [[part.tolist() for part in symmetry] for symmetry in chosen]
+            return result | {"kind": "symmetry", "symmetries": permutations, "core": core}
+        nodes += MORE_NODES
 
 
 def spreading_symmetries(cells: Table, count: int, budget: Budget) -> list[Symmetry] | None:

@@ -1,0 +1,102 @@
+"""How long a verdict takes: python benchmarks/separable.py [--json FILE]
+
+For each polynomial and prime, the time of `decide` for each family (best of three up to p = 113, once at p = 1009),
+without building the value table. Summarised over each polynomial's own best family: the one that fits, or the
+additive one where none does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from modgrok.expression import parse
+from modgrok.files import write_json
+from modgrok.polynomial import value_table
+from modgrok.separable import Verdict, decide
+
+POLYNOMIALS = (
+    "(4n1 + n2^2)^3",
+    "(2n1 + 3n2)^4",
+    "(5n1^3 + 2n2^4)^2",
+    "n1 n2",
+    "n1^2 + n2^2",
+    "n1^2 n2^3",
+    "n1 n2 + n1 + n2",
+    "(4n1 + n2^2)^3 + n1 n2",
+    "(2n1 + 3n2)^4 - n1^2",
+    "(5n1^3 + 2n2^4)^2 - n2",
+    "n1^2 + n1 n2 + n2^2",
+)
+PRIMES = (11, 23, 97, 113, 1009)
+LARGE = 1000
+TIME_LIMIT = 20.0
+
+
+def timed(table: np.ndarray, order: int, absorbing: bool, repeats: int) -> tuple[Verdict, float]:
+    seconds = float("inf")
+    for _ in range(repeats):
+        start = time.perf_counter()
+        verdict = decide(table, order, absorbing, time_limit=TIME_LIMIT)
+        seconds = min(seconds, time.perf_counter() - start)
+    return verdict, seconds
+
+
+def measure(text: str, p: int) -> list[dict[str, Any]]:
+    table = value_table(parse(text), p, (1, 2))
+    rows = []
+    for family, order, absorbing in (("additive", p, False), ("multiplicative", p - 1, True)):
+        verdict, seconds = timed(table, order, absorbing, 1 if p > LARGE else 3)
+        kind = verdict.obstruction.kind if verdict.obstruction else None
+        rows.append(
+            {"polynomial": text, "p": p, "family": family, "verdict": verdict.status, "kind": kind}
+            | {"nodes": verdict.nodes, "seconds": seconds}
+        )
+    best = next((row for row in rows if row["verdict"] == "in-class"), rows[0])
+    return [row | {"best": row is best} for row in rows]
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    seconds = [row["seconds"] for row in rows]
+    unknown = [f"{row['polynomial']} at {row['p']}, {row['family']}" for row in rows if row["verdict"] == "unknown"]
+    return {"median_seconds": median(seconds), "worst_seconds": max(seconds), "unknown": unknown}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--json", type=Path, default=Path("benchmarks/results/separable.json"))
+    args = parser.parse_args()
+    rows = []
+    for p in PRIMES:
+        for text in POLYNOMIALS:
+            for row in measure(text, p):
+                print(
+                    f"{row['p']:5d}  {row['polynomial']:24s} {row['family']:15s} {row['verdict']:13s} "
+                    f"{row['kind'] or '':15s} {1e3 * row['seconds']:9.2f} ms{' *' if row['best'] else ''}",
+                    flush=True,
+                )
+                rows.append(row)
+    small, large = ([row for row in rows if (row["p"] > LARGE) == big] for big in (False, True))
+    result = {
+        "command": "python benchmarks/separable.py",
+        "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
+        "best_family_up_to_113": summary([row for row in small if row["best"]]),
+        "all_families_up_to_113": summary(small),
+        "best_family_at_1009": summary([row for row in large if row["best"]]),
+        "all_families_at_1009": summary(large),
+        "rows": rows,
+    }
+    for name, value in result.items():
+        if name != "rows":
+            print(f"{name}: {value}")
+    write_json(args.json, result)
+
+
+if __name__ == "__main__":
+    main()
