@@ -7,6 +7,7 @@ import pytest
 from modgrok.errors import InputError
 from modgrok.phases import (
     best_design,
+    compact_design,
     count_design,
     exact_design,
     narrow_design,
@@ -14,11 +15,7 @@ from modgrok.phases import (
     real_design,
 )
 
-EXACT = (
-    [exact_design(terms) for terms in range(1, 7)]
-    + [narrow_design()]
-    + [best_design(s) for s in (1, 2, 3, 4)]
-)
+EXACT = [exact_design(terms) for terms in range(1, 7)] + [narrow_design()] + [best_design(s) for s in (1, 2, 3, 4)]
 
 
 def name_of(design):
@@ -61,7 +58,9 @@ def test_widths_are_the_published_ones():
     assert narrow_design().width == 4
     assert narrow_design().constant == pytest.approx(2**0.5)
     assert [real_design(terms).width for terms in range(1, 7)] == [1, 1, 2, 3, 4, 5]
-    assert exact_design(3).constant == 0
+    assert [compact_design(terms).width for terms in (3, 4)] == [15, 35]
+    assert [best_design(terms).width for terms in range(1, 6)] == [2, 4, 15, 35, 96]
+    assert [best_design(terms).constant for terms in (1, 3, 4, 5)] == [0, 0, -2.5, 0]
 
 
 @pytest.mark.parametrize("terms", range(1, 9))
@@ -86,9 +85,7 @@ def test_random_design_is_right_on_average_and_noisy():
     angles, class_angles = rng.uniform(0, 2 * pi, (200, 2)), rng.uniform(0, 2 * pi, 5)
     wanted = np.cos(angles.sum(axis=1)[:, None] - class_angles)
     errors = [
-        np.sqrt(
-            np.mean((design_logits(random_design(2, width, rng=rng), angles, class_angles) - wanted) ** 2)
-        )
+        np.sqrt(np.mean((design_logits(random_design(2, width, rng=rng), angles, class_angles) - wanted) ** 2))
         for width in (400, 40_000)
     ]
     assert 0.02 < errors[0] < 0.5
@@ -98,9 +95,7 @@ def test_random_design_is_right_on_average_and_noisy():
 def test_random_design_has_the_papers_amplitude():
     design = random_design(3, 2000, rng=np.random.default_rng(0))
     amplitude = (8 / (2000 * 6)) ** (1 / 4)
-    assert design.amplitude == pytest.approx(amplitude) and design.readout_amplitude == pytest.approx(
-        amplitude
-    )
+    assert design.amplitude == pytest.approx(amplitude) and design.readout_amplitude == pytest.approx(amplitude)
     np.testing.assert_allclose(design.readout_phase, -design.phase.sum(axis=0))
 
 
@@ -127,6 +122,8 @@ def test_bad_input_is_refused():
         exact_design(0)
     with pytest.raises(InputError, match="1 to 12 terms, got 13"):
         best_design(13)
+    with pytest.raises(InputError, match="known for 3 and 4 terms, got 5"):
+        compact_design(5)
     with pytest.raises(InputError, match="width of at least 1 per frequency, got 0"):
         random_design(2, 0, rng=np.random.default_rng(0))
     with pytest.raises(InputError, match="must need the full power 2"):
