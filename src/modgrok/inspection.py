@@ -19,12 +19,13 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from modgrok.circuit import Circuit, Expert, batch_logits
+from modgrok.compiler import candidate_plans
 from modgrok.errors import InputError
-from modgrok.expression import parse
+from modgrok.expression import Tree, parse
 from modgrok.field import is_prime
 from modgrok.network import Network
 from modgrok.phases import exact_design, narrow_design
-from modgrok.plan import plan_by_terms
+from modgrok.plan import Plan, plan_by_terms
 from modgrok.spectrum import additive_order, multiplicative_order
 from modgrok.verification import answers, chunk_rows, double_precision, row_chunks
 from modgrok.waves import FittedWaves, Labels, fit_labels, fit_waves
@@ -122,64 +123,70 @@ def inspect_network(
     network: Network,
     *,
     order: str = "auto",
-    labels: Sequence[Labels | None] | None = None,
+    labels: Sequence[Labels] | None = None,
     table: Int[np.ndarray, "..."] | None = None,
 ) -> Inspection:
     """Fit waves to every expert, snap them, and check the snapped network.
 
     `order` is one of `ORDER_NAMES`. `labels` says for each expert where residues lie in the order called plan, if not
-    where the polynomial's plan places them. `table` holds the right answers, one axis per variable; without it they are
-    the values of the network's expression.
+    where plans of the polynomial place them. `table` holds the right answers, one axis per variable; without it they
+    are the values of the network's expression.
     """
     if order not in ORDER_NAMES:
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
+    places = plan_labels(network) if labels is None else [[own] for own in labels]
     experts = tuple(
-        inspect_expert(expert, order=order, labels=places)
-        for expert, places in zip(network.circuit.experts, plan_labels(network) if labels is None else labels)
+        inspect_expert(expert, order=order, labels=own) for expert, own in zip(network.circuit.experts, places)
     )
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
     return Inspection(network, experts, snapped, *accuracies(replace(network, circuit=snapped), table))
 
 
-def inspect_expert(expert: Expert, *, order: str = "auto", labels: Labels | None = None) -> ExpertInspection:
+def inspect_expert(expert: Expert, *, order: str = "auto", labels: Sequence[Labels] = ()) -> ExpertInspection:
     """The expert in the given order; auto is the one in which a cosine per block explains most.
 
-    The order of the plan needs `labels`. Logarithms need a prime, and at p = 2 they order nothing: the only non-zero
-    residue is 1.
+    The order called plan is the best of `labels`. Logarithms need a prime, and at p = 2 they order nothing: the only
+    non-zero residue is 1.
     """
     p, classes = expert.embed.shape[1], expert.readout.shape[1]
     if p != classes:
         raise InputError(f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}")
-    if order == "auto":
-        names = ["additive"]
-        names += ["multiplicative"] if p > 2 and is_prime(p) else []
-        names += ["plan"] if labels is not None else []
-        candidates = [inspect_expert(expert, order=name, labels=labels) for name in names]
-        return max(candidates, key=lambda part: round(mean(part.explained[part.waves.active]), TIE_DIGITS))
-    if order == "plan":
-        if labels is None:
-            raise InputError("order plan needs a network whose experts are those of its polynomial's plan; give auto")
-        return ExpertInspection(expert, order, fit_labels(expert, labels))
-    residues = additive_order(p) if order == "additive" else multiplicative_order(p)
-    return ExpertInspection(expert, order, fit_waves(expert, residues))
+    if order == "plan" and not labels:
+        raise InputError("order plan needs a network whose experts are those of a plan of its polynomial; give auto")
+    fits = []
+    if order in ("auto", "additive"):
+        fits.append(("additive", fit_waves(expert, additive_order(p))))
+    if order == "multiplicative" or (order == "auto" and p > 2 and is_prime(p)):
+        fits.append(("multiplicative", fit_waves(expert, multiplicative_order(p))))
+    if order in ("auto", "plan"):
+        fits += [("plan", fit_labels(expert, places)) for places in labels]
+    candidates = [ExpertInspection(expert, name, waves) for name, waves in fits]
+    return max(candidates, key=lambda part: round(mean(part.explained[part.waves.active]), TIE_DIGITS))
 
 
-def plan_labels(network: Network) -> list[Labels | None]:
-    """Where the plan of the network's polynomial places residues, if the plan has one step for each expert.
+def plan_labels(network: Network) -> list[list[Labels]]:
+    """For each expert, where residues may lie according to the plans of the polynomial that have the network's wires.
 
-    A plan may relabel an input by any one-variable function, and the output by any permutation. A network trained on
-    a polynomial that is one step of a plan is looked at in the same places.
+    A plan may relabel an input by any one-variable function, and the output too. A network trained on a polynomial
+    that is one step of a plan is looked at in the same places.
     """
-    none: list[Labels | None] = [None] * len(network.circuit.experts)
-    if network.modulus > LARGEST_RELABELLED:
-        return none
+    found: list[dict[bytes, Labels]] = [{} for _ in network.circuit.experts]
+    if network.modulus <= LARGEST_RELABELLED:
+        for plan in possible_plans(parse(network.expression), network.modulus):
+            if tuple(step.inputs for step in plan.steps) == network.circuit.wires:
+                for labels, step in zip(found, plan.steps):
+                    labels[step.tables.tobytes() + step.outputs.tobytes()] = Labels(
+                        step.order, step.tables, step.outputs
+                    )
+    return [list(labels.values()) for labels in found]
+
+
+def possible_plans(tree: Tree, modulus: int) -> list[Plan]:
+    """The plans of all methods; none for products modulo a composite number."""
     try:
-        steps = plan_by_terms(parse(network.expression), network.modulus).steps
-    except InputError:  # some products have no plan modulo a composite number
-        return none
-    if tuple(step.inputs for step in steps) != network.circuit.wires:
-        return none
-    return [Labels(step.order, step.tables, step.outputs) for step in steps]
+        return [plan_by_terms(tree, modulus), *candidate_plans(tree, modulus)]
+    except InputError:
+        return []
 
 
 def snap(expert: Expert, waves: FittedWaves) -> Expert:

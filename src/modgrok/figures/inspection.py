@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
-from modgrok.files import whole_file
+from modgrok.figures.style import COLOURS, drawing, figure_paths
 from modgrok.inspection import ExpertInspection, Inspection, input_names
 from modgrok.waves import wrap
 
-STYLE: dict[Any, Any] = {
-    "font.size": 8,
-    "axes.titlesize": 8,
-    "axes.labelsize": 8,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "legend.frameon": False,
-    "legend.fontsize": 7,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "modgrok",
-}
-INK, WAVE, FAINT = "#1f3b57", "#d1495b", "#9aa5b1"
+INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
+POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])
 COLUMN, PAGE = 3.4, 6.9
 """Width of a column and of a page, in inches."""
 PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "plan": "place in the plan"}
@@ -36,43 +24,38 @@ SHOWN = 4
 """Neurons drawn as curves."""
 SMALLEST_RESIDUAL = 1e-17
 """Where an exactly zero residual is drawn on the logarithmic axis."""
-WEIGHTS = LinearSegmentedColormap.from_list("weights", ["white", "#a9c3dd", INK, "#0b1622"])
 
 
 def draw(inspection: Inspection, folder: Path) -> list[Path]:
     """Write the figures of every expert that has active neurons; the paths written, in order."""
     written = []
-    for k, part in enumerate(inspection.experts):
-        if not part.waves.active.any():
-            continue
-        prefix = f"expert{k + 1}-" if len(inspection.experts) > 1 else ""
-        wires = inspection.network.circuit.wires[k]
-        names = [f"${name[0]}_{{{name[1:]}}}$" for name in input_names(inspection.network, wires)]
-        with matplotlib.rc_context(STYLE):
-            figures = {
-                "ipr": ipr_histogram(part),
-                "spectrum": spectrum_map(part, names),
-                "neurons": neuron_curves(part, names),
-                "phases": phase_law(part),
-                "frequencies": frequency_bars(part),
-            }
-            for name, figure in figures.items():
-                written += save(figure, folder / f"{prefix}{name}")
+    circuit = inspection.network.circuit
+    for k, (part, wires) in enumerate(zip(inspection.experts, circuit.wires)):
+        if part.waves.active.any():
+            prefix = f"expert{k + 1}-" if len(circuit.experts) > 1 else ""
+            names = [f"{name[0]}_{{{name[1:]}}}" for name in input_names(inspection.network, wires)]
+            written += draw_expert(part, names, folder, prefix)
     return written
 
 
-def save(figure: Figure, stem: Path) -> list[Path]:
-    paths = [stem.with_name(f"{stem.name}.{kind}") for kind in ("png", "svg")]
-    for path in paths:
-        metadata = {"Date": None} if path.suffix == ".svg" else None
-        with whole_file(path) as temporary:
-            figure.savefig(temporary, dpi=300, metadata=metadata)
-    return paths
+def draw_expert(part: ExpertInspection, names: list[str], folder: Path, prefix: str) -> list[Path]:
+    """The five figures; `names` are what the expert's inputs are called, as mathematics."""
+    rows = len(typical_neurons(part))
+    figures: dict[str, tuple[float, float, Callable[[Figure], None]]] = {
+        "ipr": (COLUMN, 2.3, lambda figure: ipr_histogram(figure, part)),
+        "spectrum": (PAGE, 2.7, lambda figure: spectrum_map(figure, part, names)),
+        "neurons": (PAGE, 0.5 + 0.95 * rows, lambda figure: neuron_curves(figure, part, names)),
+        "phases": (0.78 * PAGE, 2.6, lambda figure: phase_law(figure, part)),
+        "frequencies": (0.78 * PAGE, 2.1, lambda figure: frequency_bars(figure, part)),
+    }
+    for name, (width, height, paint) in figures.items():
+        with drawing(folder / f"{prefix}{name}", width, height) as figure:
+            paint(figure)
+    return [path for name in figures for path in figure_paths(folder / f"{prefix}{name}")]
 
 
-def ipr_histogram(part: ExpertInspection) -> Figure:
+def ipr_histogram(figure: Figure, part: ExpertInspection) -> None:
     """How periodic the neurons are: all mass near 1 for waves, near 2 over the number of bins for noise."""
-    figure = Figure(figsize=(COLUMN, 2.3), layout="constrained")
     axes = figure.add_subplot()
     ipr = part.ipr[part.waves.active]
     axes.hist(ipr, bins=np.linspace(0, 1, 51).tolist(), color=INK)
@@ -82,34 +65,34 @@ def ipr_histogram(part: ExpertInspection) -> Figure:
     axes.axvline(ipr.mean(), color=WAVE, linestyle="--", linewidth=1, label=f"mean {ipr.mean():.3f}")
     axes.set(xlim=(0, 1.01), xlabel="inverse participation ratio of a neuron", ylabel="neurons")
     axes.legend(loc="upper center")
-    return figure
 
 
-def spectrum_map(part: ExpertInspection, names: list[str]) -> Figure:
+def spectrum_map(figure: Figure, part: ExpertInspection, names: list[str]) -> None:
     """Share of power at every frequency, one row per active neuron sorted by frequency, one panel per block."""
     waves = part.waves
     neurons = np.flatnonzero(waves.active)
     neurons = neurons[np.argsort(waves.frequency[neurons], kind="stable")]
-    figure = Figure(figsize=(PAGE, 2.6), layout="constrained")
     panels = figure.subplots(1, len(waves.share), sharey=True, squeeze=False)[0]
-    titles = [name if c == 1 else f"{name}  (frequency ${sign(c)}f$)" for name, c in zip(names, waves.multipliers)]
+    titles = [
+        f"${name}$" if c == 1 else f"${name}$  (frequency ${sign(c)}f$)" for name, c in zip(names, waves.multipliers)
+    ]
     for axes, share, title in zip(panels, waves.share[:, neurons], [*titles, "readout"]):
         image = axes.imshow(
             share,
             aspect="auto",
-            cmap=WEIGHTS,
+            cmap=POWER,
             norm=PowerNorm(0.5, vmin=0, vmax=1),
             interpolation="nearest",
             extent=(-0.5, share.shape[1] - 0.5, len(neurons), 0),
         )
         axes.set(title=title, xlabel="frequency")
         axes.spines[["top", "right"]].set_visible(True)
+        axes.grid(False)
     panels[0].set_ylabel("neuron, by frequency $f$")
     figure.colorbar(image, ax=panels, label="share of power", fraction=0.03, pad=0.01)
-    return figure
 
 
-def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
+def neuron_curves(figure: Figure, part: ExpertInspection, names: list[str]) -> None:
     """Weights of a few neurons at their places on the circle, and the one cosine fitted to each block."""
     waves, labels = part.waves, part.waves.labels
     neurons = typical_neurons(part)
@@ -118,7 +101,6 @@ def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
         (table[table >= 0], np.asarray(part.expert.embed)[s][table >= 0]) for s, table in enumerate(labels.tables)
     ]
     blocks.append((np.arange(waves.period), readout))
-    figure = Figure(figsize=(PAGE, 0.5 + 0.95 * len(neurons)), layout="constrained")
     grid = figure.subplots(len(neurons), len(blocks), sharex=True, squeeze=False)
     fine = np.linspace(0, waves.period, 20 * waves.period)
     for row, k in zip(grid, neurons):
@@ -132,7 +114,6 @@ def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
                 curve = np.bincount(labels.outputs, curve)[labels.outputs]
             axes.plot(at, curve, color=WAVE, linewidth=1)
             axes.plot(places, weights[:, k], ".", color=INK, markersize=2.2)
-            axes.axhline(0, color=FAINT, linewidth=0.5, zorder=0)
             limit = 1.1 * max(np.abs(weights[:, k]).max(), np.abs(curve).max()) or 1
             axes.set(ylim=(-limit, limit), xlim=(-1, waves.period))
         row[0].set_ylabel(f"neuron {k}\n$f={waves.frequency[k]}$")
@@ -140,17 +121,15 @@ def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
         axes.set_title(title)
     for axes in grid[-1]:
         axes.set_xlabel(PLACES[part.order])
-    return figure
 
 
 def term_titles(part: ExpertInspection, names: list[str]) -> list[str]:
     """The term whose value, or logarithm, is the place: '3 n1' in a sum, 'n1^3' in a product, 'g(n1)' in a plan."""
-    bare = [name.strip("$") for name in names]
     if part.order == "plan":
-        return [f"$g({name})$" for name in bare]
+        return [f"$g({name})$" for name in names]
     if part.order == "additive":
-        return [f"${sign(c)}{name}$" for name, c in zip(bare, part.waves.multipliers)]
-    return [f"${name}^{{{c}}}$" if c != 1 else f"${name}$" for name, c in zip(bare, part.waves.multipliers)]
+        return [f"${sign(c)}{name}$" for name, c in zip(names, part.waves.multipliers)]
+    return [f"${name}^{{{c}}}$" if c != 1 else f"${name}$" for name, c in zip(names, part.waves.multipliers)]
 
 
 def sign(coefficient: int) -> str:
@@ -169,11 +148,10 @@ def typical_neurons(part: ExpertInspection) -> list[int]:
     return chosen
 
 
-def phase_law(part: ExpertInspection) -> Figure:
+def phase_law(figure: Figure, part: ExpertInspection) -> None:
     """The sum of a neuron's input phases against its readout phase, and how far they are apart."""
     waves = part.waves
     neurons = waves.has_phases
-    figure = Figure(figsize=(PAGE * 0.78, 2.5), layout="constrained")
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
     left.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
     left.plot(
@@ -191,7 +169,6 @@ def phase_law(part: ExpertInspection) -> Figure:
     for axis in (left.xaxis, left.yaxis):
         axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
     residual_histogram(right, np.abs(waves.residual[neurons]))
-    return figure
 
 
 def residual_histogram(axes: Axes, residual: np.ndarray) -> None:
@@ -207,11 +184,10 @@ def residual_histogram(axes: Axes, residual: np.ndarray) -> None:
     axes.set_title(f"median {np.median(residual):.2g} rad", color=WAVE)
 
 
-def frequency_bars(part: ExpertInspection) -> Figure:
+def frequency_bars(figure: Figure, part: ExpertInspection) -> None:
     """How many active neurons each frequency has, beside what the compiler's designs need."""
     waves = part.waves
     counts = np.bincount(waves.frequency[waves.active], minlength=waves.period // 2 + 1)
-    figure = Figure(figsize=(PAGE * 0.78, 2.1), layout="constrained")
     axes = figure.add_subplot()
     axes.bar(np.arange(len(counts)), counts, width=0.8, color=INK)
     for (name, width), style in zip(part.nearest_design["designs"].items(), ("--", ":")):
@@ -219,4 +195,3 @@ def frequency_bars(part: ExpertInspection) -> Figure:
     axes.set(xlabel="frequency $f$", ylabel="neurons", xlim=(-0.7, len(counts) - 0.3))
     axes.margins(y=0.2)
     axes.legend(loc="upper right", ncols=2)
-    return figure
