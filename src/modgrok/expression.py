@@ -1,15 +1,18 @@
 """A safe parser for polynomial expressions, and their printing as text and LaTeX.
 
     input    = sum [ "mod" integer ]
-    sum      = signed { ("+" | "-") signed }
-    signed   = { "+" | "-" } product
-    product  = power { [ "*" ] power }          a sign may follow "*"; a number may not follow without "*"
+    sum      = term { ("+" | "-") term }
+    term     = { "+" | "-" } product
+    product  = power { [ "*" { "+" | "-" } ] power }       a number may not follow without "*"
     power    = atom [ ("^" | "**") exponent ]
     exponent = integer | "(" integer ")" | "{" integer "}"
     atom     = integer | variable | "(" sum ")"
 
 Variables are n1 … n99; x, y, z stand for n1, n2, n3. What the LaTeX printer writes (n_{1}, \\left(, \\cdot,
 \\bmod) is read as well. The result is an immutable tree; nothing is ever evaluated as Python.
+
+Signs are gathered while reading: -2*-n1 is the product 2 n1, and no tree holds the negation of a negation. So the
+printed form of a tree never nests deeper than the text it came from, and is read back to the same tree.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from typing import NamedTuple, TypeAlias
 from modgrok.errors import ExpressionError, InputError
 
 LONGEST_TEXT = 4000
-DEEPEST_NESTING = 100
+DEEPEST_NESTING = 50
 LAST_VARIABLE = 99
 
 
@@ -84,6 +87,10 @@ def variables(tree: Tree) -> tuple[int, ...]:
     return tuple(sorted(occurring(tree))) or (1,)
 
 
+def negated(tree: Tree) -> Tree:
+    return tree.operand if isinstance(tree, Negation) else Negation(tree)
+
+
 def variable_names(tree: Tree) -> list[str]:
     return [f"n{index}" for index in variables(tree)]
 
@@ -127,7 +134,7 @@ def tokenise(text: str) -> list[Token]:
         elif found := NUMBERED.match(text, at):
             index = int(found[1] or found[2])
             if not 1 <= index <= LAST_VARIABLE:
-                raise ExpressionError(f"unknown variable {found[0]}; {ALLOWED_NAMES}", text, at)
+                raise ExpressionError(f"unknown variable {_short(found[0])}; {ALLOWED_NAMES}", text, at)
             tokens.append(Token("variable", index, at))
         elif found := MOD.match(text, at):
             tokens.append(Token("mod", 0, at))
@@ -138,11 +145,15 @@ def tokenise(text: str) -> list[Token]:
             at += 1
             continue
         elif found := NAME.match(text, at):
-            raise ExpressionError(f"unknown name {found[0]!r}; {ALLOWED_NAMES}", text, at)
+            raise ExpressionError(f"unknown name {_short(found[0])!r}; {ALLOWED_NAMES}", text, at)
         else:
             raise ExpressionError(_unreadable(text[at]), text, at)
         at = found.end()
     return [*tokens, Token("end", 0, len(text.rstrip()))]
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 20 else name[:19] + "…"
 
 
 def _unreadable(character: str) -> str:
@@ -172,14 +183,6 @@ class Parser:
     def error(self, message: str, position: int | None = None) -> ExpressionError:
         return ExpressionError(message, self.text, self.next.position if position is None else position)
 
-    def nested(self, rule: Callable[[], Tree]) -> Tree:
-        self.depth += 1
-        if self.depth > DEEPEST_NESTING:
-            raise self.error(f"nested deeper than {DEEPEST_NESTING} levels; use fewer parentheses and signs")
-        tree = rule()
-        self.depth -= 1
-        return tree
-
     def whole(self) -> tuple[Tree, int | None]:
         if self.next.kind == "end":
             raise self.error("the expression is empty; give one like '2n1^4 n2 + 3'")
@@ -197,35 +200,36 @@ class Parser:
         return tree, modulus
 
     def sum(self) -> Tree:
-        terms = [self.signed()]
-        while sign := self.take("+", "-"):
-            term = self.signed()
-            terms.append(Negation(term) if sign.kind == "-" else term)
+        terms = [self.term()]
+        while self.next.kind in ("+", "-"):
+            terms.append(self.term())
         return terms[0] if len(terms) == 1 else Sum(tuple(terms))
 
-    def signed(self) -> Tree:
-        if sign := self.take("+", "-"):
-            operand = self.nested(self.signed)
-            return Negation(operand) if sign.kind == "-" else operand
-        return self.product()
+    def term(self) -> Tree:
+        minus = self.minus()
+        product = self.product()
+        return negated(product) if minus else product
+
+    def minus(self) -> bool:
+        """Whether the signs that follow, if any, make a minus."""
+        minus = False
+        while sign := self.take("+", "-"):
+            minus ^= sign.kind == "-"
+        return minus
 
     def product(self) -> Tree:
-        factors = [self.power()]
+        factors, minus = [self.power()], False
         while True:
             if self.take("*"):
-                factors.append(self.signed_factor())
+                minus ^= self.minus()
+                factors.append(self.power())
             elif self.next.kind in ("variable", "("):
                 factors.append(self.power())
             elif self.next.kind == "integer":
                 raise self.error("a number cannot follow without a sign; write * or ^ before it")
             else:
-                return factors[0] if len(factors) == 1 else Product(tuple(factors))
-
-    def signed_factor(self) -> Tree:
-        if sign := self.take("+", "-"):
-            operand = self.nested(self.signed_factor)
-            return Negation(operand) if sign.kind == "-" else operand
-        return self.power()
+                product = factors[0] if len(factors) == 1 else Product(tuple(factors))
+                return negated(product) if minus else product
 
     def power(self) -> Tree:
         base = self.atom()
@@ -253,9 +257,13 @@ class Parser:
         if name := self.take("variable"):
             return Variable(name.value)
         if opened := self.take("("):
-            tree = self.nested(self.sum)
+            self.depth += 1
+            if self.depth > DEEPEST_NESTING:
+                raise self.error(f"nested deeper than {DEEPEST_NESTING} levels; use fewer parentheses", opened.position)
+            tree = self.sum()
             if not self.take(")"):
                 raise self.error("this '(' is never closed; add the matching ')'", opened.position)
+            self.depth -= 1
             return tree
         if self.next.kind == "end":
             raise self.error("the expression ends too early; a number, a variable or '(' must follow")
@@ -268,7 +276,13 @@ def parse_with_modulus(text: str) -> tuple[Tree, int | None]:
         raise InputError(f"an expression must be text, got {type(text).__name__}; write 'n1 + n2'")
     if len(text) > LONGEST_TEXT:
         raise InputError(f"expressions may have {LONGEST_TEXT} characters, got {len(text)}; factor or shorten it")
-    return Parser(text).whole()
+    tree, modulus = Parser(text).whole()
+    if (length := len(to_text(tree))) > LONGEST_TEXT:
+        raise InputError(
+            f"expressions may have {LONGEST_TEXT} characters, got {length} with x, y, z written as n1, n2, n3; "
+            "factor or shorten it"
+        )
+    return tree, modulus
 
 
 def parse(text: str, modulus: int | None = None) -> Tree:
