@@ -7,12 +7,13 @@ values alone and `expand` from the tree. Which of the two is used is a question 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
 from modgrok.errors import InputError
 from modgrok.expression import (
@@ -28,7 +29,17 @@ from modgrok.expression import (
     to_text,
     variables,
 )
-from modgrok.field import IntArray, check_modulus, check_prime, is_prime, powers, reduce_exponent
+from modgrok.field import (
+    IntArray,
+    check_modulus,
+    check_prime,
+    exp_table,
+    is_prime,
+    log_table,
+    power_period,
+    powers,
+    reduce_exponent,
+)
 
 LARGEST_TABLE = 1 << 24
 """Most cells a value table may have."""
@@ -36,8 +47,10 @@ LARGEST_WORK = 1 << 26
 """Most elementary operations (operators times cells) that filling a value table may take."""
 LARGEST_EXPANSION = 50_000
 """Most products of terms that expanding an expression may take."""
-LARGEST_INTERPOLATION = 1 << 32
-"""Most multiplications that recovering a polynomial from its table may take: p for every cell."""
+LARGEST_INTERPOLATION = 1 << 30
+"""Most multiplications that recovering a polynomial from its table may take: p for every cell and variable."""
+POWERS_COST = 8
+"""What filling one entry of the interpolation matrix takes, in multiplications."""
 LARGEST_POLYNOMIAL = 200_000
 """Most terms that a polynomial recovered from its table may have."""
 
@@ -171,7 +184,9 @@ def reduce(tree: Tree, modulus: int) -> Polynomial:
                 f"expanding takes more than {LARGEST_EXPANSION:,} products, which a composite modulus needs; "
                 "shorten the expression or use a prime modulus"
             ) from None
-        return from_table(value_table(tree, modulus), modulus, variables(tree))
+        axes = variables(tree)
+        check_interpolation(modulus, len(axes))  # before the table is filled
+        return from_table(value_table(tree, modulus), modulus, axes)
 
 
 class ExpansionTooLong(Exception):
@@ -187,6 +202,7 @@ def expand(tree: Tree, modulus: int) -> Polynomial:
     axes = variables(tree)
     one = {(0,) * len(axes): 1}
     budget = LARGEST_EXPANSION
+    reduced_below = sum(power_period(modulus))
 
     def multiply(left: Terms, right: Terms) -> Terms:
         nonlocal budget
@@ -195,7 +211,9 @@ def expand(tree: Tree, modulus: int) -> Polynomial:
             raise ExpansionTooLong
         result: Terms = {}
         for (a, c), (b, d) in cartesian(left.items(), right.items()):
-            monomial = tuple(reduce_exponent(i + j, modulus) for i, j in zip(a, b))
+            monomial = tuple(map(operator.add, a, b))
+            if max(monomial) >= reduced_below:
+                monomial = tuple(reduce_exponent(e, modulus) for e in monomial)
             result[monomial] = (result.get(monomial, 0) + c * d) % modulus
         return {monomial: c for monomial, c in result.items() if c}
 
@@ -246,20 +264,16 @@ def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int
 
     In one variable f(x) = Σ_a f(a)·(1 - (x-a)^(p-1)), whose coefficients are c_0 = f(0),
     c_e = -Σ_{a≠0} f(a)·a^(-e) for 0 < e < p-1 and c_{p-1} = -Σ_a f(a). That linear map is applied along every
-    axis. Sums of p products of residues stay below 2^53, so float64 matrix products are exact.
+    axis, a few rows at a time. Sums of p products of residues stay below 2^53, so float64 matrix products are exact.
     """
     p = check_prime(modulus, "to have a reduced polynomial")
-    if table.size * p > LARGEST_INTERPOLATION:
-        raise InputError(
-            f"recovering a polynomial from {table.size:,} values modulo {p} takes {table.size * p:,} multiplications, "
-            f"above the limit of {LARGEST_INTERPOLATION:,}; use a smaller modulus, or type it expanded"
-        )
+    check_interpolation(p, table.ndim)
     coefficients = table.astype(np.float64)
-    transform = _interpolation(p).astype(np.float64)
     for axis in range(table.ndim):
         along = np.moveaxis(coefficients, axis, 0)
-        mapped = (transform @ along.reshape(p, -1) % p).reshape(along.shape)
-        coefficients = np.moveaxis(mapped, 0, axis)
+        columns = along.reshape(p, -1)
+        mapped = np.concatenate([rows @ columns % p for rows in _interpolation(p)])
+        coefficients = np.moveaxis(mapped.reshape(along.shape), 0, axis)
     if (count := np.count_nonzero(coefficients)) > LARGEST_POLYNOMIAL:
         raise InputError(
             f"the reduced polynomial has {count:,} terms, above the limit of {LARGEST_POLYNOMIAL:,}; "
@@ -270,14 +284,32 @@ def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int
     return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist())))
 
 
-def _interpolation(p: int) -> Int[np.ndarray, "p p"]:
-    """Row e gives the coefficient of x^e from the values f(0) … f(p-1)."""
-    residues = np.arange(p)
-    rows = np.stack([-powers(residues, p - 1 - e, p) % p for e in range(p)])
-    rows[:, 0] = 0
-    rows[0] = residues == 0
-    rows[p - 1] = p - 1
-    return rows
+def check_interpolation(p: int, axes: int) -> None:
+    """An `InputError` if recovering a polynomial from its table would take too long."""
+    work = axes * p ** (axes + 1) + POWERS_COST * p**2
+    if work > LARGEST_INTERPOLATION:
+        raise InputError(
+            f"recovering a polynomial from {p}^{axes} values takes more multiplications than the limit of "
+            f"{LARGEST_INTERPOLATION:,}; use a smaller modulus, or type it expanded"
+        )
+
+
+def _interpolation(p: int, block: int = 256) -> Iterator[Float[np.ndarray, "block p"]]:
+    """The matrix whose row e gives the coefficient of x^e from the values f(0) … f(p-1), `block` rows at a time.
+
+    Its entry -a^(-e) is looked up at -e·log a modulo p - 1, a sum of a part for the block and one for the row within.
+    """
+    logs = log_table(p)[1:]
+    negative_powers = np.tile(p - exp_table(p), 2).astype(np.float64)
+    within = np.arange(p - 1, p - 1 - block, -1)[:, None] * logs % (p - 1)
+    for begin in range(0, p, block):
+        rows = np.zeros((min(block, p - begin), p))
+        rows[:, 1:] = negative_powers[within[: len(rows)] + (p - 1 - begin) * logs % (p - 1)]
+        if begin == 0:
+            rows[0] = np.arange(p) == 0
+        if begin + len(rows) == p:
+            rows[-1, 0] = p - 1
+        yield rows
 
 
 def _monomial_tree(over: Sequence[int], exponents: Sequence[int], coefficient: int) -> Tree:
