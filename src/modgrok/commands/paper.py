@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.commands.common import progress_bar
+from modgrok.errors import InputError
 from modgrok.files import write_json
 from modgrok.paper import ITEMS
 
@@ -22,13 +23,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("item", choices=list(ITEMS), metavar="ITEM", help="one of the items below")
     parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="folder for data and figures")
     parser.add_argument("--quick", action="store_true", help="a smaller version, where the full one takes long")
+    parser.add_argument("--full", action="store_true", help="every part, also those that take an hour on two cores")
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     item = import_module(f"modgrok.paper.{args.item}")
+    if args.quick and args.full:
+        raise InputError("--quick asks for less and --full for everything; give one or the other")
+    options: dict[str, Any] = {"quick": args.quick}
+    if getattr(item, "LONG", False):
+        options |= {"full": args.full, "folder": args.out, "say": lambda text: console.print(text, highlight=False)}
     start = time.perf_counter()
     with progress_bar(console, args.item) as progress:
-        result = item.compute(quick=args.quick, progress=progress)
+        result = item.compute(**options, progress=progress)
     result["seconds"] = time.perf_counter() - start
     data = args.out / f"{args.item}.json"
     write_json(data, result)
@@ -48,4 +55,6 @@ def show(result: dict[str, Any], console: Console) -> None:
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)

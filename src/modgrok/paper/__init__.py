@@ -4,6 +4,9 @@ An item is a module with `compute(*, quick, progress) -> dict`, plain JSON with 
 `published`, `measured`, `verdict`, `notes`, `rows` (equal-keyed) and `columns` (which keys to print, and under which
 heading), and, where there is something to see, `draw(result, folder) -> list[Path]`, which draws from that stored
 result alone. `quick` asks for a smaller version where the full one takes long.
+
+An item with `LONG = True` also takes `full` (do every part, however long it takes), `folder` (where it keeps finished
+parts, to go on from after an interruption) and `say` (called with a line for the user, such as an estimate of the time).
 """
 
 ITEMS = {
