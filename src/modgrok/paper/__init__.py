@@ -6,11 +6,12 @@ heading), and, where there is something to see, `draw(result, folder) -> list[Pa
 result alone. `quick` asks for a smaller version where the full one takes long.
 
 An item with `LONG = True` also takes `full` (do every part, however long it takes), `folder` (where it keeps finished
-parts, to go on from after an interruption) and `say` (called with a line for the user, such as an estimate of the time).
+parts, to go on from after an interruption) and `say` (called with a line for the user, such as an estimate of time).
 """
 
 ITEMS = {
     "table1": "networks with the paper's closed-form weights on six polynomials: error and accuracy",
+    "table2": "networks trained on polynomials of the form h(g1 + g2) and near it, and the accuracy predicted for each",
     "figure1": "accuracy of the S-term sum against width: the width needed grows exponentially with S",
     "widths": "hidden neurons of the S-term sum by design, beside those of the literature",
 }
