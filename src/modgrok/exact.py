@@ -28,7 +28,7 @@ from jaxtyping import Float, Int
 
 from modgrok.circuit import Expert
 from modgrok.errors import InputError
-from modgrok.phases import Design, exact_design, narrow_design, real_design
+from modgrok.phases import Design, best_design, exact_design, narrow_design, real_design
 from modgrok.plan import ABSORBED, Step
 
 ZERO_VOTE = 4.0
@@ -90,9 +90,9 @@ def frequency_design(step: Step, frequency: int) -> Design:
     real = 2 * frequency == step.order
     if step.terms == 2:
         return real_design(2) if real else narrow_design()
-    if real and step.absorbed is None:
-        return real_design(step.terms)
-    return exact_design(step.terms)
+    if step.absorbed is not None:
+        return exact_design(step.terms)
+    return real_design(step.terms) if real else best_design(step.terms)
 
 
 def exact_width(step: Step, kernel: Kernel) -> int:
@@ -115,6 +115,8 @@ def is_constant(step: Step) -> bool:
 
 def exact_expert(step: Step, kernel: Kernel) -> Expert:
     """Weights in float64 whose logits are K(t - q) summed over the fibres of h, with zero handled as above."""
+    if step.absorbed is not None and step.terms == 1:
+        raise InputError("a step with one input needs no absorbing element; write it as a sum of one term")
     width = exact_width(step, kernel)
     if width * step.classes * (step.terms + 1) > LARGEST_EXPERT:
         raise InputError(
