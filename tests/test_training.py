@@ -91,7 +91,7 @@ def test_rows_past_the_training_set_have_no_influence(gradient):
 
 
 def test_metrics_are_what_the_whole_table_says(monkeypatch):
-    monkeypatch.setattr(training, "EVALUATION_BLOCK", 30)
+    monkeypatch.setitem(training.BLOCK_BYTES, "scatter", 4 * 20 * 30)
     shape, settings, table = Shape(11, 2, 20, 2, 70), hyper(seed=2, train_rows=70), sum_table(11, 2)
     examples, state = start(shape, settings, jnp.asarray(table))
     state, metrics = advance_and_measure(shape, settings, examples, state, 20)
@@ -105,6 +105,29 @@ def test_metrics_are_what_the_whole_table_says(monkeypatch):
     assert metrics.test_accuracy == pytest.approx(hits[test].mean())
     assert metrics.embed_norm == pytest.approx(np.linalg.norm(embed), rel=1e-5)
     assert metrics.readout_norm == pytest.approx(np.linalg.norm(readout), rel=1e-5)
+
+
+def test_blocks_add_up_to_the_whole_gradient(monkeypatch):
+    shape, settings = Shape(7, 2, 16, 2, 30), hyper(seed=1, train_rows=25)
+    examples, state = start(shape, settings, jnp.asarray(sum_table(7, 2)))
+
+    @jax.jit
+    def gradient(params, blocks):
+        def loss(params, block):
+            logits = training.apply(params, block.inputs)
+            return jnp.sum(block.weights * training.row_losses(logits, block.targets))
+
+        return training.summed_gradient(loss, params, blocks)
+
+    found = []
+    for rows_at_once, blocks in ((30, (1, 30)), (4, (8, 4))):
+        monkeypatch.setitem(training.BLOCK_BYTES, "scatter", 4 * 16 * rows_at_once)
+        split = training.training_blocks(shape, settings, examples)
+        assert split.weights.shape == blocks
+        assert np.sum(split.weights) == pytest.approx(1) and np.count_nonzero(split.weights) == 25
+        found.append(gradient(state.params, split))
+    np.testing.assert_allclose(found[0].embed, found[1].embed, atol=1e-7)
+    assert np.abs(found[0].embed).max() > 1e-4
 
 
 def test_where_it_is_measured_does_not_matter():

@@ -18,7 +18,7 @@ from jaxtyping import Int
 
 from modgrok.circuit import Expert, Weights
 from modgrok.errors import InputError
-from modgrok.training import EVALUATION_BLOCK, Hyper, Metrics, Shape, advance_and_measure, start
+from modgrok.training import Hyper, Metrics, Shape, advance_and_measure, start
 
 CPU_MEMORY = 1 << 24
 """Bytes for a chunk on a CPU, where networks train fastest while their activations stay in its caches."""
@@ -37,10 +37,11 @@ class Chunk(NamedTuple):
 
 def network_bytes(shape: Shape) -> int:
     """Memory of one network in training, estimated: hidden activations four times over, logits, data, moments."""
-    rows = max(shape.train_rows, min(shape.rows, EVALUATION_BLOCK))
+    rows = min(shape.rows, shape.block_rows)
+    if shape.gradient == "gather":
+        rows = max(rows, shape.train_rows)
     weights = (shape.variables + 1) * shape.modulus * shape.width
-    groups = shape.variables * shape.rows if shape.gradient == "gather" else 0
-    return 4 * (rows * (4 * shape.width + 4 * shape.modulus) + 6 * weights + 3 * shape.rows + groups)
+    return 4 * (rows * (4 * shape.width + 4 * shape.modulus) + 6 * weights + (3 + shape.variables) * shape.rows)
 
 
 def device_memory() -> int:

@@ -269,7 +269,7 @@ def checked(tensor: np.ndarray, like: np.ndarray) -> jax.Array:
 
 def save_network(config: TrainConfig, path: Path, expert: Expert) -> None:
     inputs = variable_names(parse(config.expression, config.modulus))
-    plan = ({"kind": "trained", "inputs": inputs, "width": expert.width},)
+    plan = ({"kind": "trained", "text": config.expression, "inputs": inputs, "width": expert.width},)
     Network(single(expert), config.expression, config.modulus, "trained", plan, dataclasses.asdict(config)).save(path)
 
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from modgrok import runs
 from modgrok.diagnosis import PASSED
 from modgrok.errors import InputError
-from modgrok.figures.training import draw_training, save_figure
+from modgrok.figures.training import draw_training
 from modgrok.training import ORDERS, TrainConfig
 
 HELP = {
@@ -73,8 +73,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             stop=stop,
         )
     curves, neurons = runs.read_table(folder / "metrics.parquet"), runs.read_table(folder / "neurons.parquet")
-    save_figure(draw_training(curves, neurons, f"{config.expression} mod {config.modulus}"), folder / "curves")
-    return result
+    draw_training(curves, neurons, f"{config.expression} mod {config.modulus}", folder / "curves")
+    return result if result["finished"] else result | {"exit_code": 130}
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
