@@ -24,6 +24,7 @@ COMMANDS = {
     "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
     "train": "train networks on a function and watch them grok",
     "inspect": "spectra, phases and the analytical network nearest to a trained one",
+    "census": "train thousands of networks by a plan, and draw, fit and query what they show",
     "paper": "reproduce a table or figure of the paper",
 }
 
