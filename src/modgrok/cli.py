@@ -25,6 +25,7 @@ COMMANDS = {
     "train": "train networks on a function and watch them grok",
     "inspect": "spectra, phases and the analytical network nearest to a trained one",
     "census": "train thousands of networks by a plan, and draw, fit and query what they show",
+    "bench": "measure training speed side by side with the loops that people write",
     "paper": "reproduce a table or figure of the paper",
 }
 
