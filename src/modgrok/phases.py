@@ -119,7 +119,7 @@ def exact_design(terms: int) -> Design:
 
 @lru_cache
 def narrow_design() -> Design:
-    """S = 2 with four neurons per frequency and constant √2: the least possible (docs/designs.md).
+    """S = 2 with four neurons per frequency and constant √2, the least possible (docs/designs.md).
 
     4 z_1 z_2 = u² − v² with u = z_1 + z_2, v = z_1 − z_2. For L± = Re(u e^{±iα}), M± = Re(v e^{±i(π/2−α)}),
 
@@ -181,7 +181,7 @@ def compact_design(terms: int) -> Design:
 
 
 def best_design(terms: int) -> Design:
-    """The narrowest design that is proved exact and well conditioned."""
+    """The narrowest design of this module; docs/designs.md has a narrower, ill-conditioned one for S = 3."""
     if terms == 2:
         return narrow_design()
     return compact_design(terms) if terms in (3, 4) else exact_design(terms)
