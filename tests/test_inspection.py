@@ -91,7 +91,7 @@ def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, d
     assert result["experts"][0]["neurons_per_frequency"] == {
         str(f): int(np.sum(frequencies == f)) for f in range(1, (p - 1) // 2 + 1)
     }
-    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
+    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1, "rows_checked": table.size}
 
 
 def test_an_analytical_product_is_periodic_in_logarithms():
@@ -102,7 +102,7 @@ def test_an_analytical_product_is_periodic_in_logarithms():
     assert result["alive"] == 401 and result["constant"] == 1 and result["answer_zero"] == 0
     assert result["ipr_alive"] == pytest.approx(1, abs=1e-6)
     assert result["common_frequency_share"] == 1 and result["phase_residual_median"] < 1e-6
-    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1}
+    assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1, "rows_checked": table.size}
     other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).json()
     assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
     assert other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
@@ -316,12 +316,11 @@ def test_accuracies_are_over_the_table_or_a_sample_of_it(monkeypatch):
     network = network_of(expert, "n1 + n2", 11)
     table = table_of(np.add, 11)
     table[3, 4] = 0
-    assert accuracies(network) == (1, 1)
-    assert accuracies(network, table) == (120 / 121, 99 / 100)
-    monkeypatch.setattr(module, "MOST_ROWS", 60)
-    table[:] = 3
-    table[0] = np.arange(11)
-    assert accuracies(network, table)[0] * 60 == pytest.approx(round(accuracies(network, table)[0] * 60), abs=1e-9)
+    assert accuracies(network) == (1, 1, 121)
+    assert accuracies(network, table) == (120 / 121, 99 / 100, 121)
+    monkeypatch.setattr(module, "MOST_WORK", 60 * network.circuit.parameters)
+    assert accuracies(network) == (1, 1, 60)
+    assert accuracies(network, (table_of(np.add, 11) + 1) % 11) == (0, 0, 60)
 
 
 def test_neuron_columns_hold_one_row_per_neuron_and_block():

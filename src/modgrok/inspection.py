@@ -35,8 +35,8 @@ TIE_DIGITS = 6
 """Orders that explain the same power to so many digits are as good as each other; the first is taken."""
 LARGEST_RELABELLED = 2048
 """Largest modulus at which the places of a plan are tried: least squares takes p²/2 complex numbers per block."""
-MOST_ROWS = 1 << 21
-"""The snapped network is checked on the whole table up to so many rows, and on as many random rows beyond."""
+MOST_WORK = 1 << 38
+"""The snapped network is checked on the whole table, or on as many random rows as take so many multiplications."""
 HISTOGRAM_BINS = 20
 ANGLES = 4096
 """Random angles over which leakage is averaged."""
@@ -103,6 +103,7 @@ class Inspection:
     snapped: Circuit
     accuracy: float
     accuracy_nonzero: float
+    rows_checked: int
 
     def json(self) -> dict[str, Any]:
         """What `modgrok inspect --json` prints; docs/inspect.md says what each key means."""
@@ -113,7 +114,11 @@ class Inspection:
             "modulus": self.network.modulus,
             "order": orders[0] if len(orders) == 1 else "mixed",
             **statistics(self.experts),
-            "snapped": {"accuracy": self.accuracy, "accuracy_nonzero": self.accuracy_nonzero},
+            "snapped": {
+                "accuracy": self.accuracy,
+                "accuracy_nonzero": self.accuracy_nonzero,
+                "rows_checked": self.rows_checked,
+            },
             "nearest_design": experts[-1]["nearest_design"],
             "experts": experts,
         }
@@ -215,14 +220,14 @@ def snap(expert: Expert, waves: FittedWaves) -> Expert:
     return Expert(embed, readout, expert.power)
 
 
-def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) -> tuple[float, float]:
-    """Share of right answers over the whole table, and over its rows without a zero.
+def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) -> tuple[float, float, int]:
+    """Share of right answers over the whole table, and over its rows without a zero; and the number of rows checked.
 
-    Right are the values of the network's expression, or of `table`, one axis per variable. Where the table has more
-    than `MOST_ROWS` rows, as many random ones are checked.
+    Right are the values of the network's expression, or of `table`, one axis per variable. Where the whole table takes
+    more than `MOST_WORK`, random rows are checked.
     """
     total = network.modulus**network.circuit.variables
-    count = min(total, MOST_ROWS)
+    count = min(total, max(1, MOST_WORK // network.circuit.parameters))
     size = chunk_rows(network.circuit, count)
     right, nonzero = [], []
     with double_precision(network.circuit):
@@ -231,7 +236,7 @@ def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) 
             right.append(np.asarray(batch_logits(network.circuit, rows)).argmax(axis=1) == values)
             nonzero.append(np.all(rows != 0, axis=1))
     every = np.concatenate(right)
-    return mean(every), mean(every[np.concatenate(nonzero)])
+    return mean(every), mean(every[np.concatenate(nonzero)]), count
 
 
 def mean(values: np.ndarray) -> float:
