@@ -4,7 +4,7 @@ No training learns an arbitrary polynomial from half of its table, but sums and 
 theirs. The plan of a polynomial (plan.py) needs nothing else: every step is h(x + y) or h(x y) with relabelled inputs
 x = a[n], y = b[m]. A trained expert for x + y serves such a step once its weights are relabelled,
 
-    embed'[0, n, ·] = embed[0, a[n], ·],    embed'[1, m, ·] = embed[1, b[m], ·],    readout'[·, q] = Σ_{h(t) = q} readout[·, t],
+    embed'[0, n] = embed[0, a[n]],    embed'[1, m] = embed[1, b[m]],    readout'[·, q] = Σ_{h(t) = q} readout[·, t],
 
 so one trained sum and one trained product are enough for all steps. Trained and analytical experts may be mixed.
 
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -24,7 +24,7 @@ from jaxtyping import Float, Int
 from modgrok.circuit import Expert, batch_logits, single
 from modgrok.compiler import assemble, candidate_plans, read
 from modgrok.data import function_table, train_count
-from modgrok.ensemble import pick, train_ensemble
+from modgrok.ensemble import train_ensemble
 from modgrok.errors import InputError
 from modgrok.exact import exact_expert, full_kernel
 from modgrok.expression import to_text
@@ -141,7 +141,10 @@ def train_tasks(
     right = metrics.train_accuracy * train_rows
     if train_rows < shape.rows:
         right = right + metrics.test_accuracy * (shape.rows - train_rows)
-    return [Learnt(pick(experts, k), float(right[k, -1] / shape.rows)) for k in range(len(tasks))]
+    return [
+        Learnt(Expert(embed, readout, shape.power), float(count[-1]) / shape.rows)
+        for embed, readout, count in zip(experts.embed, experts.readout, right)
+    ]
 
 
 # ------------------------------------------------------------------------------------------ relabelling

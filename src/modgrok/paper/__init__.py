@@ -14,4 +14,5 @@ ITEMS = {
     "table2": "networks trained on polynomials of the form h(g1 + g2) and near it, and the accuracy predicted for each",
     "figure1": "accuracy of the S-term sum against width: the width needed grows exponentially with S",
     "widths": "hidden neurons of the S-term sum by design, beside those of the literature",
+    "endtoend": "the joined architecture trained end to end: does depth make polynomials learnable?",
 }

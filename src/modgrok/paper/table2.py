@@ -23,8 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.ensemble import train_chunks, train_ensemble
-from modgrok.errors import InputError
-from modgrok.files import read_json, write_json
+from modgrok.paper.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
 from modgrok.training import Hyper, Shape, TrainConfig, hyper, start
@@ -97,7 +96,7 @@ def compute(
         if row.modulus in moduli
         for seed in range(seeds)
     ]
-    runs = train_all(configs, folder / "table2-runs.json" if folder else None, say, progress)
+    runs = train_all(configs, Parts(folder / "table2-parts.json" if folder else None), say, progress)
     rows = [table_row(row, [run for run in runs if is_of(row, run)]) for row in PUBLISHED]
     return report(rows, {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds})
 
@@ -106,14 +105,10 @@ def compute(
 
 
 def train_all(
-    configs: list[TrainConfig], store: Path | None, say: Say | None, progress: Progress | None
+    configs: list[TrainConfig], parts: Parts, say: Say | None, progress: Progress | None
 ) -> list[dict[str, Any]]:
-    """The runs of all configs: those in the store, and the others trained, one ensemble for each modulus."""
-    done = stored_runs(store)
-    wanted = [run_settings(config) for config in configs]
-    runs = [run for run in done if run["settings"] in wanted]
-    finished = [run["settings"] for run in runs]
-    missing = [config for config in configs if run_settings(config) not in finished]
+    """The runs of all configs: those kept before, and the others trained, one ensemble for each modulus."""
+    missing = [config for config in configs if parts.get(dataclasses.asdict(config)) is None]
     cost = {config.modulus: config.modulus**3 for config in missing}
     total, spent = sum(cost[config.modulus] * config.steps for config in missing), 0
     for modulus in cost:
@@ -125,25 +120,10 @@ def train_all(
             if progress:
                 progress(round(1000 * (spent + cost[modulus] * steps) / total), 1000)
 
-        for run in train_group(group, report_steps):
-            runs.append(run)
-            done.append(run)
-            if store:
-                write_json(store, done)
+        for config, run in train_group(group, report_steps):
+            parts.add(dataclasses.asdict(config), run)
         spent += cost[modulus] * sum(config.steps for config in group)
-    return runs
-
-
-def stored_runs(store: Path | None) -> list[dict[str, Any]]:
-    """What an earlier call has finished; a damaged store counts as empty."""
-    try:
-        return list(read_json(store)) if store and store.exists() else []
-    except InputError:
-        return []
-
-
-def run_settings(config: TrainConfig) -> dict[str, Any]:
-    return dataclasses.asdict(config)
+    return [{"settings": key, **parts.get(key)} for key in map(dataclasses.asdict, configs)]
 
 
 def is_of(row: Row, run: dict[str, Any]) -> bool:
@@ -158,7 +138,7 @@ def ensemble_of(group: list[TrainConfig]) -> tuple[Shape, Hyper, Int[np.ndarray,
     return shape, settings, np.stack([task.table for task in tasks])
 
 
-def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[dict[str, Any]]:
+def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[tuple[TrainConfig, dict[str, Any]]]:
     """Train configs of one modulus; a run is yielded as soon as its chunk of the ensemble has finished."""
     shape, settings, tables = ensemble_of(group)
     half = group[0].steps // 2
@@ -172,7 +152,7 @@ def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[dict[s
             halfway["test_loss"] = float(chunk.metrics.test_loss[net, 0])
             table = tables[chunk.first + net].reshape(shape.modulus, shape.modulus)
             redundancy = redundancy_of_split(table, train_mask(shape, config))
-            yield {"settings": run_settings(config), **final, "redundancy": redundancy, "halfway": halfway}
+            yield config, {**final, "redundancy": redundancy, "halfway": halfway}
 
 
 def train_mask(shape: Shape, config: TrainConfig) -> Bool[np.ndarray, "p p"]:

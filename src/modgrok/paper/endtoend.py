@@ -1,0 +1,363 @@
+"""Does depth with softmax between experts make polynomials learnable that a two-layer network does not learn?
+
+The paper proposes to join experts that were trained apart, and leaves the rest to future work. Here the joined
+architecture is trained end to end on half of the polynomial's own table, from the starts of `modgrok.endtoend`, with
+two controls: `single`, one two-layer network with as many neurons, and `control`, the same circuit from scratch on
+n1 + n2. Every start is trained with several weight decays and inverse temperatures, over several seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.compiler import candidate_plans, read
+from modgrok.data import function_table, train_count
+from modgrok.endtoend import (
+    STARTS,
+    Curves,
+    Layout,
+    layout_of,
+    random_experts,
+    single_layout,
+    starting_experts,
+    train_circuits,
+)
+from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.mix import Learnt, MixSettings, task_of, train_tasks
+from modgrok.paper.parts import Parts
+from modgrok.plan import Plan
+from modgrok.training import hyper
+
+LONG = True
+TABLE1 = (
+    "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",
+    "n1^5 n2^3 + 4n1^2 n2 + 5n1^2 n2^3",
+    "7n1^4 n2^4 + 2n1^3 n2^2 + 4n1^2 n2^5",
+)
+PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
+CONTROL = "n1 + n2"
+CIRCUITS = (*STARTS, "control")
+MEASUREMENTS = 24
+LEARNT = 0.99
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Study:
+    """One polynomial, trained in every way: the unit that is kept and reused."""
+
+    polynomial: str
+    modulus: int
+    width: int
+    steps: int
+    seeds: int
+    weight_decays: tuple[float, ...]
+    betas: tuple[float, ...]
+    expert_steps: int = 1000
+    fraction: float = 0.5
+
+    def key(self) -> dict[str, Any]:
+        return {**asdict(self), "weight_decays": list(self.weight_decays), "betas": list(self.betas)}
+
+    def measured_steps(self) -> list[int]:
+        """From 0 to the last step, closer at the beginning."""
+        rising = np.geomspace(10, self.steps, MEASUREMENTS - 1)
+        return [0, *sorted({round(step) for step in rising})]
+
+
+class Net(NamedTuple):
+    start: str
+    weight_decay: float
+    beta: float
+    seed: int
+
+
+def studies(quick: bool, full: bool) -> list[Study]:
+    if quick:
+        return [
+            Study(
+                text, 13, 64, steps=300, seeds=1, weight_decays=(5.0,), betas=(100.0,), expert_steps=400, fraction=0.7
+            )
+            for text in (TABLE1[0], PERTURBED[0])
+        ]
+    if not full:
+        return [
+            Study(text, 23, 128, steps=1000, seeds=2, weight_decays=(0.0, 5.0), betas=(100.0,))
+            for text in (TABLE1[0], *PERTURBED)
+        ]
+    cases = [(23, 5000, text) for text in (*TABLE1, *PERTURBED)] + [
+        (97, 2000, text) for text in (TABLE1[0], *PERTURBED)
+    ]
+    return [
+        Study(text, modulus, 256, steps=steps, seeds=3, weight_decays=(0.0, 1.0, 5.0), betas=(10.0, 100.0))
+        for modulus, steps, text in cases
+    ]
+
+
+def compute(
+    *,
+    quick: bool = False,
+    full: bool = False,
+    folder: Path | None = None,
+    say: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Everything if `full` is given or there is a GPU; else two seeds modulo 23, or one modulo 13 if `quick`."""
+    on_cpu = jax.default_backend() == "cpu"
+    chosen = studies(quick, full or not (on_cpu or quick))
+    if on_cpu and full and say:
+        say("The full study takes minutes on a GPU and many hours on a few cores; finished polynomials are kept")
+    parts = Parts(folder / "endtoend-parts.json" if folder else None)
+    for k, study in enumerate(chosen):
+        if parts.get(study.key()) is None:
+
+            def share(done: int, total: int, k: int = k) -> None:
+                if progress:
+                    progress(round(100 * (k + done / total)), 100 * len(chosen))
+
+            parts.add(study.key(), run_study(study, share))
+    return report([(study, parts.get(study.key())) for study in chosen])
+
+
+# ------------------------------------------------------------------------------------------ one polynomial
+
+
+def run_study(study: Study, progress: Progress) -> list[dict[str, Any]]:
+    """One entry for each start, weight decay and β, with learning curves (means over the seeds)."""
+    tree, _ = read(study.polynomial, study.modulus)
+    plan = min(candidate_plans(tree, study.modulus), key=lambda plan: len(plan.steps))
+    train_rows = train_count(study.fraction, study.modulus**2)
+    circuit = layout_of(plan, study.width, train_rows)
+    learnt = learnt_experts(study, plan)
+    starts = [starting(study, plan, circuit, learnt, start) for start in CIRCUITS]
+    nets = list(all_nets(study, CIRCUITS, study.betas))
+    experts = jax.tree.map(
+        lambda *leaves: jnp.stack(leaves), *(starts[CIRCUITS.index(net.start)][net.seed] for net in nets)
+    )
+    curves = train(study, circuit, nets, experts, lambda done, total: progress(done, total + total // 8))
+    alone = single_layout(circuit)
+    singles = list(all_nets(study, ("single",), study.betas[-1:]))
+    experts = jax.vmap(lambda key: random_experts(alone, key))(
+        jnp.stack([jax.random.key(1000 + net.seed) for net in singles])
+    )
+    single_curves = train(study, alone, singles, experts, lambda done, total: None)
+    progress(1, 1)
+    lowest = min(source.accuracy for sources in learnt for source in sources)
+    found = [*entries(study, nets, curves), *entries(study, singles, single_curves)]
+    return [{**entry, "experts_accuracy": lowest} for entry in found]
+
+
+def learnt_experts(study: Study, plan: Plan) -> list[list[Learnt]]:
+    """For every seed, experts trained apart on sums and products, one for each step."""
+    tasks = [task_of(step) for step in plan.steps]
+    settings = MixSettings(width=study.width, steps=study.expert_steps, fraction=study.fraction)
+    trained = train_tasks(tasks * study.seeds, study.modulus, settings)
+    return [trained[seed * len(tasks) : (seed + 1) * len(tasks)] for seed in range(study.seeds)]
+
+
+def starting(study: Study, plan: Plan, layout: Layout, learnt: list[list[Learnt]], start: str) -> list[Any]:
+    """The experts at step 0, for every seed."""
+    return [
+        starting_experts(start, plan, layout, learnt[seed], jax.random.key(1000 + seed)) for seed in range(study.seeds)
+    ]
+
+
+def all_nets(study: Study, starts: tuple[str, ...], betas: tuple[float, ...]) -> Iterator[Net]:
+    for start in starts:
+        for decay in study.weight_decays:
+            for beta in betas:
+                for seed in range(study.seeds):
+                    yield Net(start, decay, beta, seed)
+
+
+def train(study: Study, layout: Layout, nets: list[Net], experts: Any, progress: Progress) -> Curves:
+    def table(net: Net) -> Int[np.ndarray, "row"]:
+        return function_table(CONTROL if net.start == "control" else study.polynomial, study.modulus)[0]
+
+    settings = hyper(
+        seed=[net.seed for net in nets],
+        train_rows=layout.train_rows,
+        weight_decay=[net.weight_decay for net in nets],
+    )
+    betas, tables = np.array([net.beta for net in nets]), np.stack([table(net) for net in nets])
+    measured = study.measured_steps()
+    return train_circuits(layout, settings, betas, tables, experts, measured=measured, progress=progress)
+
+
+def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[dict[str, Any]]:
+    for first in range(0, len(nets), study.seeds):
+        net, block = nets[first], slice(first, first + study.seeds)
+        yield {
+            "start": net.start,
+            "weight_decay": net.weight_decay,
+            "beta": None if net.start == "single" else net.beta,
+            "steps": study.measured_steps(),
+            **{name: [rounded(x) for x in np.mean(values[block], axis=0)] for name, values in curves._asdict().items()},
+            "final_test_accuracies": [rounded(x) for x in curves.test_accuracy[block, -1]],
+        }
+
+
+def rounded(value: float) -> float | None:
+    """Four significant digits; None where training diverged."""
+    return float(f"{value:.4g}") if np.isfinite(value) else None
+
+
+# ------------------------------------------------------------------------------------------ the report
+
+
+COLUMNS = {
+    "polynomial": "polynomial",
+    "modulus": "mod",
+    "joined": "joined",
+    "experts": "experts",
+    "experts_worst": "worst",
+    "generic": "generic",
+    "first": "first",
+    "last": "last",
+    "scratch": "scratch",
+    "single": "single",
+    "control": "control",
+}
+
+
+def report(found: list[tuple[Study, list[dict[str, Any]]]]) -> dict[str, Any]:
+    rows = [table_row(study, results) for study, results in found]
+    learnt = {
+        start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if row[start] >= LEARNT]
+        for start in (*CIRCUITS, "single")
+    }
+    unlearnt = not (learnt["scratch"] or learnt["single"] or learnt["generic"])
+    return {
+        "item": "endtoend",
+        "title": "End to end: the joined architecture trained on half of the polynomial's table",
+        "settings": {"studies": [study.key() for study, _ in found], "learning_rate": 0.005, "optimiser": "AdamW"},
+        "published": {
+            "claim": "these polynomials are not learnable by training two-layer MLPs or other architectures; joined "
+            "experts may learn what other models could not (future work)"
+        },
+        "measured": {"learnt": learnt, "kept_by_fine_tuning": [row["experts_worst"] >= LEARNT for row in rows]},
+        "verdict": "reproduced" if unlearnt else "differs",
+        "notes": [
+            "Test accuracies at the last step, means over the seeds, best over weight decays and β; worst is the worst "
+            "of the fine-tuned ones. Joined: before any training on the polynomial (best over β).",
+            "experts: fine-tuned from trained, relabelled sums and products; generic: not relabelled; first / last: "
+            "only the experts that read variables / other experts are trained; scratch: none is; single: one two-layer "
+            "network with as many neurons; control: the circuit from scratch on n1 + n2.",
+            conclusion(rows, learnt),
+        ],
+        "columns": COLUMNS,
+        "rows": rows,
+        "curves": [
+            {"polynomial": study.polynomial, "modulus": study.modulus, **result}
+            for study, results in found
+            for result in results
+        ],
+    }
+
+
+def table_row(study: Study, results: list[dict[str, Any]]) -> dict[str, Any]:
+    row: dict[str, Any] = {"polynomial": study.polynomial, "modulus": study.modulus}
+    for start in (*CIRCUITS, "single"):
+        finals = [result["test_accuracy"][-1] or 0.0 for result in results if result["start"] == start]
+        row[start], row[f"{start}_worst"] = max(finals), min(finals)
+    row["joined"] = max(result["test_accuracy"][0] for result in results if result["start"] == "experts")
+    row["experts_accuracy"] = results[0]["experts_accuracy"]
+    return row
+
+
+def conclusion(rows: list[dict[str, Any]], learnt: dict[str, list[str]]) -> str:
+    kept = sum(row["experts"] >= LEARNT for row in rows)
+    lost = sum(row["experts_worst"] < LEARNT for row in rows)
+    controls = sum(row["control"] >= LEARNT for row in rows)
+    return (
+        f"Of {len(rows)} cases, scratch learns {len(learnt['scratch'])}, generic {len(learnt['generic'])}, first "
+        f"{len(learnt['first'])}, last {len(learnt['last'])} and single {len(learnt['single'])}; the control "
+        f"{controls}. Fine-tuning keeps the joined experts right under some setting in {kept} and loses them under "
+        f"some setting in {lost}."
+    )
+
+
+LABELS = {
+    "experts": "trained experts, fine-tuned",
+    "generic": "experts, not relabelled",
+    "first": "first experts trained",
+    "last": "last experts trained",
+    "scratch": "from scratch",
+    "single": "one two-layer network",
+    "control": "control: $n_1+n_2$ from scratch",
+}
+
+
+def draw(result: dict[str, Any], folder: Path) -> list[Path]:
+    """Test accuracy against steps, by start and then, for the trained experts, by weight decay and β."""
+    return draw_starts(result, folder / "endtoend") + draw_fine_tuning(result, folder / "endtoend-fine-tuning")
+
+
+def panels(result: dict[str, Any]) -> tuple[list[int], list[str]]:
+    """Moduli down, polynomials across: those that were studied with every modulus."""
+    pairs = {(row["modulus"], row["polynomial"]) for row in result["rows"]}
+    moduli = sorted({modulus for modulus, _ in pairs})
+    texts = [row["polynomial"] for row in result["rows"] if row["modulus"] == moduli[0]]
+    return moduli, [text for text in texts if all((modulus, text) in pairs for modulus in moduli)]
+
+
+def draw_grid(result: dict[str, Any], stem: Path, curves_of: Callable[[Any, list[dict[str, Any]]], None]) -> list[Path]:
+    moduli, texts = panels(result)
+    with drawing(stem, width=2.2 * len(texts) + 0.4, height=1.9 * len(moduli) + 1.0) as figure:
+        grid = figure.subplots(len(moduli), len(texts), sharex="row", sharey=True, squeeze=False)
+        for axes_row, modulus in zip(grid, moduli):
+            for axes, text in zip(axes_row, texts):
+                curves_of(axes, [c for c in result["curves"] if (c["modulus"], c["polynomial"]) == (modulus, text)])
+                axes.set(xscale="log", ylim=(-0.03, 1.05))
+                axes.set_title(f"{text} mod {modulus}", fontsize=7)
+        for axes in grid[-1]:
+            axes.set_xlabel("steps + 1")
+        for axes_row in grid:
+            axes_row[0].set_ylabel("test accuracy")
+        handles, labels = grid[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4)
+    return figure_paths(stem)
+
+
+def draw_curve(axes: Any, curve: dict[str, Any], **style: Any) -> None:
+    accuracy = [np.nan if value is None else value for value in curve["test_accuracy"]]
+    axes.plot(np.array(curve["steps"]) + 1, accuracy, **style)
+
+
+def draw_starts(result: dict[str, Any], stem: Path) -> list[Path]:
+    """Every start at the largest weight decay (the paper's) and the largest β."""
+
+    def curves_of(axes: Any, curves: list[dict[str, Any]]) -> None:
+        decay = max(curve["weight_decay"] for curve in curves)
+        beta = max(curve["beta"] for curve in curves if curve["beta"] is not None)
+        for colour, (start, label) in zip(COLOURS, LABELS.items()):
+            for curve in curves:
+                if (curve["start"], curve["weight_decay"]) == (start, decay) and curve["beta"] in (None, beta):
+                    draw_curve(axes, curve, color=colour, label=label, linestyle="--" if start == "control" else "-")
+
+    return draw_grid(result, stem, curves_of)
+
+
+def draw_fine_tuning(result: dict[str, Any], stem: Path) -> list[Path]:
+    """The trained experts under every weight decay and β."""
+
+    def curves_of(axes: Any, curves: list[dict[str, Any]]) -> None:
+        tuned = [curve for curve in curves if curve["start"] == "experts"]
+        decays, betas = sorted({c["weight_decay"] for c in tuned}), sorted({c["beta"] for c in tuned})
+        for curve in tuned:
+            style = {
+                "color": COLOURS[decays.index(curve["weight_decay"])],
+                "linestyle": ("-", "--")[betas.index(curve["beta"])],
+            }
+            draw_curve(axes, curve, label=f"weight decay {curve['weight_decay']:g}, β = {curve['beta']:g}", **style)
+
+    return draw_grid(result, stem, curves_of)
