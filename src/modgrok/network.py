@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 from modgrok.circuit import Circuit, Expert, check_circuit
 from modgrok.errors import InputError
-from modgrok.expression import parse, variable_names
+from modgrok.expression import parse, variable_names, variables
 from modgrok.field import check_modulus
 from modgrok.files import whole_file
 
@@ -70,7 +70,7 @@ class Network:
 def load(path: str | Path) -> Network:
     """The network in `path`; an `InputError` if the file is missing, damaged, or holds something else."""
     path = Path(path)
-    if path.is_dir() and (path / "weights.safetensors").exists():
+    if path.is_dir():
         path = path / "weights.safetensors"
     try:
         with safe_open(path, framework="numpy") as file:
@@ -83,20 +83,39 @@ def load(path: str | Path) -> Network:
             )
             wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
             circuit = check_circuit(Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"])))
-        return Network(
-            circuit,
-            str(about["expression"]),
-            check_modulus(about["modulus"]),
-            str(about["method"]),
-            tuple(about["plan"]),
-            about["settings"],
+        return check_network(
+            Network(
+                circuit,
+                str(about["expression"]),
+                check_modulus(about["modulus"]),
+                str(about["method"]),
+                tuple(dict(step) for step in about["plan"]),
+                dict(about["settings"]),
+            )
         )
-    except InputError:
-        raise
+    except InputError as error:
+        raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
     except FileNotFoundError:
         raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(
             f"{path} is not a modgrok network, or was cut short ({type(error).__name__}: {error}); "
             "`modgrok compile … --out FILE` makes one"
         ) from None
+
+
+def check_network(network: Network) -> Network:
+    """`network` itself if its circuit can compute its expression; an `InputError` otherwise."""
+    circuit, expected = network.circuit, len(variables(parse(network.expression)))
+    if circuit.variables != expected:
+        raise InputError(f"the expression has {expected} variables and the circuit {circuit.variables}")
+    for expert, wires in zip(circuit.experts, circuit.wires):
+        for weights in (expert.embed, expert.readout, circuit.betas):
+            if weights.dtype not in (np.float32, np.float64):
+                raise InputError(f"weights must be float32 or float64, got {weights.dtype}")
+        residues = expert.embed.shape[1]
+        if residues != network.modulus and any(wire < circuit.variables for wire in wires):
+            raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {network.modulus}")
+    if circuit.classes != network.modulus:
+        raise InputError(f"the circuit has {circuit.classes} classes, the modulus is {network.modulus}")
+    return network

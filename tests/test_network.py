@@ -1,0 +1,223 @@
+"""Networks on disk: bit for bit the same after a round trip, whole or absent, and refused when they are not ours."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from safetensors import safe_open
+from safetensors.numpy import save_file
+from strategies import networks
+
+from modgrok import network as module
+from modgrok.circuit import Circuit, Expert
+from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.errors import InputError
+from modgrok.files import read_json, whole_file, write_json
+from modgrok.network import Network, load
+
+# The folder is shared by the examples of a property test, each of which overwrites its one file.
+IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def small_network() -> Network:
+    return compile_paper("n1 n2 + 2n1", 5, PaperSettings(mul_width=20, add_width=30))
+
+
+@IN_ONE_FOLDER
+@given(networks())
+def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
+    network.save(tmp_path / "net.safetensors")
+    loaded = load(tmp_path / "net.safetensors")
+    ours, theirs = jax.tree.flatten(network.circuit), jax.tree.flatten(loaded.circuit)
+    assert ours[1] == theirs[1]  # wires, powers, number of variables
+    for before, after in zip(ours[0], theirs[0]):
+        assert before.dtype == after.dtype and before.shape == after.shape
+        assert before.tobytes() == after.tobytes()
+    for name in ("expression", "modulus", "method", "plan", "settings", "variables"):
+        assert getattr(loaded, name) == getattr(network, name)
+    assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
+
+
+def test_the_file_is_plain_safetensors(tmp_path):
+    network = small_network()
+    network.save(tmp_path / "net.safetensors")
+    with safe_open(tmp_path / "net.safetensors", framework="numpy") as file:
+        assert set(file.keys()) == {"betas", *(f"expert.{k}.{part}" for k in (0, 1) for part in ("embed", "readout"))}
+        about = json.loads(file.metadata()["modgrok"])
+    assert about["expression"] == "n1 n2 + 2 n1"
+    assert about["modulus"] == 5
+    assert about["powers"] == [2, 2]
+    assert about["wires"] == [list(wires) for wires in network.circuit.wires]
+    assert about["settings"]["mul_width"] == 20
+    assert (tmp_path / "net.safetensors").stat().st_mode & 0o777 == 0o666 & ~_umask()
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask
+
+
+def test_a_folder_stands_for_the_weights_in_it(tmp_path):
+    small_network().save(tmp_path / "run" / "weights.safetensors")
+    assert load(tmp_path / "run").expression == "n1 n2 + 2 n1"
+    with pytest.raises(InputError, match=r"no such network: .*weights\.safetensors; `modgrok compile"):
+        load(tmp_path)
+
+
+# ------------------------------------------------------------------------------------------ damaged files
+
+
+@IN_ONE_FOLDER
+@given(st.data())
+def test_a_file_cut_short_anywhere_is_refused(tmp_path, data):
+    path = tmp_path / "net.safetensors"
+    if not path.exists():
+        small_network().save(path)
+    whole = path.read_bytes()
+    length = data.draw(st.integers(0, len(whole) - 1))
+    (tmp_path / "cut.safetensors").write_bytes(whole[:length])
+    with pytest.raises(InputError, match="is not a modgrok network, or was cut short") as caught:
+        load(tmp_path / "cut.safetensors")
+    assert "\n" not in str(caught.value)
+
+
+@IN_ONE_FOLDER
+@given(st.data())
+def test_a_file_with_a_damaged_header_is_refused_or_still_whole(tmp_path, data):
+    """One byte changed: either an `InputError`, or a network whose parts fit together; never another exception."""
+    path = tmp_path / "net.safetensors"
+    if not path.exists():
+        small_network().save(path)
+    damaged = bytearray(path.read_bytes())
+    header = 8 + int.from_bytes(damaged[:8], "little")
+    damaged[data.draw(st.integers(0, header - 1))] = data.draw(st.integers(0, 255))
+    (tmp_path / "bad.safetensors").write_bytes(damaged)
+    try:
+        network = load(tmp_path / "bad.safetensors")
+    except InputError as error:
+        problem = str(error)
+    else:
+        problem = ""
+        assert network.circuit.variables == len(network.variables)
+    assert "\n" not in problem
+
+
+def rewritten(path: Path, **changes: object) -> Path:
+    """A copy of a small network with some of its metadata replaced."""
+    small_network().save(path)
+    with safe_open(path, framework="numpy") as file:
+        about = json.loads(file.metadata()["modgrok"])
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    save_file(tensors, path, metadata={"modgrok": json.dumps(about | changes)})
+    return path
+
+
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"format": 99}, "has format 99; this modgrok reads 1"),
+        ({"expression": "n1"}, "the expression has 1 variables and the circuit 2"),
+        ({"expression": "n1 n2 n3"}, "the expression has 3 variables and the circuit 2"),
+        ({"expression": "n1 +"}, "the expression ends too early"),
+        ({"expression": 7}, "the expression has 1 variables"),
+        ({"modulus": 7}, "an expert reads variables modulo 5, the network is modulo 7"),
+        ({"modulus": "5"}, "modulus must be a whole number"),
+        ({"modulus": 0}, "modulus must be at least 2"),
+        ({"wires": [[0, 1], [5, 0]]}, "expert 1 reads wire 5"),
+        ({"wires": [[0, 1]]}, "one group of wires for each expert"),
+        ({"powers": [2]}, "one group of wires for each expert"),
+        ({"powers": [2, 2, 2]}, "or was cut short"),
+        ({"powers": None}, "or was cut short"),
+        ({"plan": 3}, "or was cut short"),
+        ({"settings": None}, "or was cut short"),
+        ({"variables": "two"}, "or was cut short"),
+    ],
+)
+def test_metadata_that_does_not_fit(tmp_path, changes, message):
+    with pytest.raises(InputError, match=message) as caught:
+        load(rewritten(tmp_path / "net.safetensors", **changes))
+    assert "net.safetensors" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_foreign_files(tmp_path):
+    foreign = tmp_path / "foreign.safetensors"
+    save_file({"weight": np.zeros((2, 2), np.float32)}, foreign)
+    with pytest.raises(InputError, match="is not a modgrok network"):
+        load(foreign)
+    save_file({"weight": np.zeros((2, 2), np.float32)}, foreign, metadata={"modgrok": "[" * 100_000})
+    with pytest.raises(InputError, match="is not a modgrok network"):
+        load(foreign)
+    for content in (b"", b"PK\x03\x04", b"hello\n" * 100, b"\xff" * 64):
+        foreign.write_bytes(content)
+        with pytest.raises(InputError, match="is not a modgrok network"):
+            load(foreign)
+    with pytest.raises(InputError, match=r"no such network: .*missing"):
+        load(tmp_path / "missing.safetensors")
+
+
+def test_weights_of_another_type_are_refused(tmp_path):
+    expert = Expert(np.ones((1, 3, 2), np.int32), np.ones((2, 3), np.int32), 1)
+    Network(Circuit((expert,), np.ones(1), ((0,),), 1), "n1", 3, "paper").save(tmp_path / "net.safetensors")
+    with pytest.raises(InputError, match="weights must be float32 or float64, got int32"):
+        load(tmp_path / "net.safetensors")
+
+
+# ------------------------------------------------------------------------------------------ whole or absent
+
+
+def test_an_error_while_saving_leaves_no_file(tmp_path, monkeypatch):
+    def half_written(tensors: dict, path: Path, metadata: dict) -> None:
+        Path(path).write_bytes(b"half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(module, "save_file", half_written)
+    with pytest.raises(OSError, match="disk full"):
+        small_network().save(tmp_path / "net.safetensors")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_while_saving_keeps_the_old_file(tmp_path):
+    path = tmp_path / "net.safetensors"
+    small_network().save(path)
+    before = path.read_bytes()
+    network = small_network()
+    broken = Network(network.circuit, "n1 n2", 5, "paper", settings={"rate": float("nan")})
+    with pytest.raises(ValueError, match="Out of range float values"):
+        broken.save(path)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_interrupt_while_writing_leaves_no_file(tmp_path):
+    def interrupted() -> None:
+        with whole_file(tmp_path / "a.txt") as temporary:
+            temporary.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_are_made_in_new_folders_and_not_over_folders(tmp_path):
+    write_json(tmp_path / "a" / "b" / "c.json", {"x": [1, 2.5, None]})
+    assert read_json(tmp_path / "a" / "b" / "c.json") == {"x": [1, 2.5, None]}
+    with pytest.raises(InputError, match="it is a folder; give the name of a file"):
+        small_network().save(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match=r"cannot write .*file/net\.safetensors"):
+        small_network().save(tmp_path / "file" / "net.safetensors")
+    with pytest.raises(InputError, match=r"cannot read .*missing\.json: No such file"):
+        read_json(tmp_path / "missing.json")
+    (tmp_path / "cut.json").write_text('{"x": [1, 2')
+    with pytest.raises(InputError, match=r"cut\.json is not a JSON file, or was cut short"):
+        read_json(tmp_path / "cut.json")
