@@ -103,7 +103,7 @@ def verify(
                 first = tuple(int(value) for value in rows[wrong.argmax()])
             errors += int(wrong.sum())
             squares += float(square.sum(dtype=np.float64))
-            margin = min(margin, float(margins.min()))
+            margin = float(np.minimum(margin, margins.min()))  # a NaN stays
             done += len(rows)
             if progress:
                 progress(done, count)
