@@ -134,7 +134,7 @@ def test_trees_are_immutable_and_hashable():
 
 
 def trees() -> st.SearchStrategy[Tree]:
-    """Every tree the parser can make: sums and products have two parts or more, negations do not stand in one another."""
+    """Every tree the parser can make: sums and products of two parts or more, no negation of a negation."""
     leaves = st.one_of(st.integers(0, 10**30).map(Integer), st.integers(1, 99).map(Variable))
 
     def extended(children: st.SearchStrategy[Tree]) -> st.SearchStrategy[Tree]:
@@ -187,10 +187,12 @@ def test_any_text_is_accepted_and_reprinted_or_refused(text):
     try:
         tree = parse(text)
     except ExpressionError as error:
-        assert 0 <= error.position <= len(text)
+        position = error.position
     else:
+        position = 0
         assert parse(to_text(tree)) == tree
         assert parse(to_latex(tree)) == tree
+    assert 0 <= position <= len(text)
 
 
 # ------------------------------------------------------------------------------------------------ limits
@@ -273,15 +275,19 @@ ADVERSARIAL = {
 
 @pytest.mark.parametrize("text", ADVERSARIAL.values(), ids=ADVERSARIAL)
 def test_adversarial_texts_are_answered_at_once(text):
-    """Accepted or refused for every modulus, parser and reduction together (one second on a quiet machine)."""
+    """Accepted or refused for every modulus, parser and reduction together.
+
+    The aim is one second on a quiet machine; processor time is taken, since others may be using this one.
+    """
     assert len(text) <= 1000
     for modulus in (2, 3, 31, 97, 97**2, 127, 809, 4093, 10_007, 1_000_000, 1_048_573):
-        start = time.perf_counter()
+        start, answer = time.process_time(), "accepted"
         try:
             reduce(parse(text), modulus)
         except InputError as error:
-            assert len(str(error).splitlines()[0]) < 300
-        seconds = time.perf_counter() - start
+            answer = str(error).splitlines()[0]
+        seconds = time.process_time() - start
+        assert len(answer) < 300
         if seconds > 0.5:
             print(f"{text[:40]} mod {modulus}: {seconds:.2f} s")
         assert seconds < 5

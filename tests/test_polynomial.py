@@ -79,7 +79,7 @@ def test_tables_agree_with_flint(spelled):
 
 @given(spelled_polynomials())
 def test_the_reduced_polynomial_is_found_in_both_ways(spelled):
-    text, p, count, terms = spelled
+    text, p, _, terms = spelled
     tree = parse(text)
     table = value_table(tree, p)
     expanded, recovered = expand(tree, p), from_table(table, p, variables(tree))
@@ -104,7 +104,7 @@ def test_any_table_has_a_polynomial(p, count, seed):
 
 @given(spelled_polynomials(), st.integers(0, 40), st.integers(0, 40))
 def test_nested_expressions_are_expanded_correctly(spelled, outer, inner):
-    text, p, count, _ = spelled
+    text, p, _, _ = spelled
     tree = parse(f"(({text})^{inner} - n1)^{outer} * (n1 + 2)")
     assert reduce(tree, p) == from_table(value_table(tree, p), p, variables(tree))
 
@@ -185,5 +185,5 @@ def test_polynomials_that_are_too_large():
     with pytest.raises(InputError, match=r"recovering a polynomial from 4001\^2 values takes more multiplications"):
         from_table(np.zeros((4001, 4001), np.int8), 4001, (1, 2))
     dense = np.random.default_rng(0).integers(499, size=(499, 499))
-    with pytest.raises(InputError, match="the reduced polynomial has .* terms, above the limit of 200,000"):
+    with pytest.raises(InputError, match=r"the reduced polynomial has .* terms, above the limit of 200,000"):
         from_table(dense, 499, (1, 2))

@@ -1,0 +1,104 @@
+"""Plans, walked through step by step with integers: what each expert is to compute, before any weight exists."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from cases import VALID
+from hypothesis import given
+from hypothesis import strategies as st
+
+from modgrok.errors import InputError
+from modgrok.expression import parse
+from modgrok.plan import ABSORBED, Plan, plan_by_shape, plan_by_terms
+from modgrok.polynomial import value_table
+
+PLANNERS = {
+    "terms, flat": lambda tree, p: plan_by_terms(tree, p, flat=True),
+    "terms, by twos": lambda tree, p: plan_by_terms(tree, p, flat=False),
+    "terms, unfolded": lambda tree, p: plan_by_terms(tree, p, flat=False, fold=False),
+    "shape, flat": lambda tree, p: plan_by_shape(tree, p, flat=True),
+    "shape, by twos": lambda tree, p: plan_by_shape(tree, p, flat=False),
+    "shape, unfolded": lambda tree, p: plan_by_shape(tree, p, flat=False, fold=False),
+}
+
+
+def run(plan: Plan, point: tuple[int, ...]) -> int:
+    """The plan on one input, as the docstring of `Step` says."""
+    signals = list(point)
+    for step in plan.steps:
+        places = [int(step.tables[s, signals[wire]]) for s, wire in enumerate(step.inputs)]
+        if ABSORBED in places:
+            assert step.absorbed is not None
+            signals.append(step.absorbed)
+        else:
+            signals.append(int(step.outputs[sum(places) % step.order]))
+    return signals[-1]
+
+
+@pytest.mark.parametrize("planner", PLANNERS)
+@pytest.mark.parametrize("case", VALID, ids=lambda case: case.text[:40])
+def test_plans_compute_the_cases(case, planner):
+    tree = parse(case.text)
+    if planner.startswith("shape") and case.modulus in (6, 15):  # products that vanish are seen in the table only
+        with pytest.raises(InputError, match="products of variables need a prime modulus"):
+            PLANNERS[planner](tree, case.modulus)
+        return
+    plan = PLANNERS[planner](tree, case.modulus)
+    assert plan.names == tuple(f"n{index}" for index in case.variables)
+    points = list(product(range(case.modulus), repeat=len(case.variables)))
+    for point in points[:: max(1, len(points) // 700)]:
+        assert run(plan, point) == case.value(*point) % case.modulus
+
+
+@given(
+    st.sampled_from([2, 3, 5, 7]),
+    st.lists(st.tuples(st.integers(0, 6), st.integers(0, 8), st.integers(0, 8)), min_size=1, max_size=5),
+)
+def test_plans_compute_random_polynomials(p, terms):
+    tree = parse(" + ".join(f"{c} n1^{a} n2^{b}" for c, a, b in terms))
+    table = value_table(tree, p)
+    for plan in (make(tree, p) for make in PLANNERS.values()):
+        assert all(run(plan, point) == table[point] for point in product(range(p), repeat=2))
+
+
+def kinds(text: str, p: int) -> list[tuple[str, int]]:
+    return [(step.kind, step.terms) for step in plan_by_terms(parse(text), p, flat=True).steps]
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", [("product", 2), ("product", 2), ("product", 2), ("sum", 3)]),
+        ("n1 n2 + 3n1^2 + n1 + 5", [("product", 2), ("sum", 2)]),
+        ("n1 n2 n3 + n1", [("product", 3), ("sum", 2)]),
+        ("3n1 + 2n2^2 + n3 + 7", [("sum", 3)]),
+        ("5n1^2 n2 + 4", [("product", 2)]),
+        ("n1 n2", [("product", 2)]),
+    ],
+)
+def test_the_papers_plan_has_one_product_per_monomial_and_one_sum(text, expected):
+    assert kinds(text, 13) == expected
+
+
+@pytest.mark.parametrize("text", ["n1^0 n2", "n1^12 + n2^0 n1", "4", "n1^3 + 2n1 + 5", "n1 + n2 + 1"])
+def test_one_variable_terms_and_constants_never_meet_a_product_expert(text):
+    assert "product" not in {kind for kind, _ in kinds(text, 13)}
+
+
+def test_wires_have_names():
+    plan = plan_by_terms(parse("n2 n5 + n2"), 7, flat=True)
+    assert [plan.wire_name(wire) for wire in range(4)] == ["n2", "n5", "e1", "e2"]
+    about = plan.describe(plan.steps[-1], 30)
+    assert about["kind"] == "sum" and about["width"] == 30 and about["order"] == 7
+    assert sorted(about["inputs"]) == ["e1", "n2"]
+
+
+def test_logarithms_and_the_absorbing_zero():
+    """n1·n2 modulo 7 with the generator 3: logarithms of 1 … 6 are 0, 2, 1, 4, 5, 3."""
+    (step,) = plan_by_terms(parse("n1 n2"), 7, flat=True).steps
+    assert step.order == 6
+    assert step.tables.tolist() == [[ABSORBED, 0, 2, 1, 4, 5, 3]] * 2
+    assert step.outputs.tolist() == [1, 3, 2, 6, 4, 5]
+    assert step.absorbed == 0
