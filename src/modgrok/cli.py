@@ -43,15 +43,22 @@ def fail(message: str) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    argv = list(sys.argv[1:] if argv is None else argv)
+    argv = [positional(word) for word in (sys.argv[1:] if argv is None else argv)]
     try:
-        return run_command(argv)
+        code = run_command(argv)
+        sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def positional(word: str) -> str:
+    """`word` with a space before a single minus, so that argparse takes '-n1' for an expression and no option."""
+    return f" {word}" if word.startswith("-") and word[1:2] not in ("", "-", "h") else word
 
 
 def run_command(argv: list[str]) -> int:
@@ -66,6 +73,8 @@ def run_command(argv: list[str]) -> int:
         result = command.run(args, Console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
+    except MemoryError:
+        fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     exit_code = int(result.pop("exit_code", 0))
     if args.json:
         print(json.dumps(plain(result), allow_nan=False))

@@ -1,0 +1,309 @@
+"""The command line as a user meets it: JSON, exit codes, one-line errors, and no file after bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
+
+from modgrok import __version__, cli
+from modgrok.commands.common import progress_bar
+from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.errors import InputError
+
+SUM = ("compile", "n1 + 2n2", "--mod", "11", "--method", "paper", "--add-width", "300")
+
+
+class Answer:
+    """Exit code, stdout and stderr of one call."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def json(self) -> dict:
+        assert self.out.count("\n") == 1, "one object on one line"
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def modgrok(capsys, tmp_path, monkeypatch):
+    """Runs the command line in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*argv: str) -> Answer:
+        try:
+            code = cli.main([str(word) for word in argv])
+        except SystemExit as stop:
+            code = stop.code
+        return Answer(code, *capsys.readouterr())
+
+    return run
+
+
+def files() -> list[str]:
+    return sorted(str(path) for path in Path().rglob("*"))
+
+
+# --------------------------------------------------------------------------------------- what is printed
+
+
+def test_compile_prints_the_documented_object(modgrok):
+    text = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
+    answer = modgrok("compile", text, "--mod", "97", "--method", "paper", "--seed", "0", "--json")
+    assert answer.code == 0
+    result = answer.json
+    assert result["expression"] == "2 n1^4 n2 + n1^2 n2^2 + 3 n1 n2^3"
+    assert (result["modulus"], result["variables"], result["method"]) == (97, ["n1", "n2"], "paper")
+    assert [(e["kind"], e["inputs"], e["width"]) for e in result["experts"]] == [
+        ("product", ["n1", "n2"], 500),
+        ("product", ["n1", "n2"], 500),
+        ("product", ["n1", "n2"], 500),
+        ("sum", ["e1", "e2", "e3"], 2000),
+    ]
+    assert (result["width"], result["parameters"]) == (3500, 3 * 3 * 97 * 500 + 4 * 97 * 2000)
+    assert (result["accuracy"], result["rows_checked"], result["rows_total"]) == (1.0, 9409, 9409)
+    assert 0 < result["mse"] < 0.02 and 0 < result["min_margin"] < 1
+    assert result["settings"]["mul_width"] == 500 and result["file"] is None
+    assert set(result["seconds"]) >= {"compile", "verify"}
+
+
+def test_a_network_goes_through_compile_verify_and_predict(modgrok):
+    made = modgrok(*SUM, "--out", "nets/sum.safetensors", "--json").json
+    assert made["file"] == "nets/sum.safetensors"
+    assert files() == ["nets", "nets/sum.safetensors"]
+    checked = modgrok("verify", "nets/sum.safetensors", "--json").json
+    assert {name: checked[name] for name in checked if name != "seconds"} == {
+        name: made[name] for name in checked if name != "seconds"
+    }
+    asked = modgrok("predict", "nets/sum.safetensors", "10", "7", "--json")
+    assert asked.code == 0
+    margin = asked.json["margin"]
+    assert asked.json == {
+        "expression": "n1 + 2 n2",
+        "modulus": 11,
+        "inputs": {"n1": 10, "n2": 7},
+        "prediction": 2,
+        "expected": 2,
+        "correct": True,
+        "margin": margin,
+    }
+    sampled = modgrok("verify", "nets/sum.safetensors", "--sample", "50", "--json").json
+    assert (sampled["rows_checked"], sampled["rows_total"]) == (50, 121)
+
+
+def test_people_get_tables(modgrok):
+    made = modgrok(*SUM, "--out", "sum.safetensors")
+    assert made.code == 0
+    for part in ("n1 + 2 n2", "mod 11", "300", "100 %", "121 of 121 (every row)", "sum.safetensors"):
+        assert part in made.out
+    assert "100 %" in modgrok("verify", "sum.safetensors").out
+    assert modgrok("predict", "sum.safetensors", "1", "2").out.splitlines()[1].startswith("5  (correct, margin ")
+
+
+def test_a_wrong_network_exits_with_one(modgrok):
+    """Too narrow to be right: written and reported, but not a success."""
+    narrow = (*SUM[:-1], "4")
+    made = modgrok(*narrow, "--out", "bad.safetensors", "--json")
+    assert made.code == 1 and made.json["accuracy"] < 1 and made.json["errors"] > 0
+    checked = modgrok("verify", "bad.safetensors", "--json")
+    assert checked.code == 1
+    wrong = checked.json["first_error"]
+    assert modgrok("verify", "bad.safetensors").out.count("first wrong row") == 1
+    asked = modgrok("predict", "bad.safetensors", *map(str, wrong), "--json")
+    assert asked.code == 1 and asked.json["correct"] is False
+    assert "wrong: integers give" in modgrok("predict", "bad.safetensors", *map(str, wrong)).out
+
+
+def test_expressions_may_begin_with_a_minus(modgrok):
+    for text in ("-n1", "-n1+n2", "-(n1)", "-3"):
+        assert modgrok("compile", text, "--mod", "5", "--method", "paper", "--json").code == 0, text
+
+
+def test_numbers_that_json_cannot_hold_are_null():
+    assert cli.plain({"a": [1.0, float("nan"), float("inf")], 2: ("x", None)}) == {
+        "a": [1.0, None, None],
+        "2": ["x", None],
+    }
+
+
+def test_help_and_version(modgrok):
+    for argv in (["--help"], ["compile", "--help"], ["verify", "--help"], ["predict", "--help"], ["paper", "--help"]):
+        answer = modgrok(*argv)
+        assert answer.code == 0 and answer.out.startswith("usage: modgrok") and answer.err == ""
+    assert modgrok("--version").out == f"modgrok {__version__}\n"
+    assert all(name in modgrok("--help").out for name in cli.COMMANDS)
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+def refused(answer: Answer, message: str, lines: int = 1) -> None:
+    assert answer.code == 2
+    assert answer.out == ""
+    assert message in answer.err
+    assert answer.err.count("\n") == lines
+    assert "Traceback" not in answer.err
+    assert files() == []
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in REFUSED_EXPRESSIONS if "\0" not in case.text], ids=lambda case: case.text[:40]
+)
+@pytest.mark.parametrize("method", ["paper", "exact"])
+def test_expressions_that_cannot_be_read(modgrok, case, method):
+    """The message on one line, and two that show the place."""
+    answer = modgrok("compile", case.text, "--mod", "97", "--method", method, "--out", "net.safetensors")
+    refused(answer, f"modgrok compile: {case.message}", lines=3)
+    assert answer.err.splitlines()[2].strip() == "^"
+
+
+@pytest.mark.parametrize(
+    "case", REFUSED_TASKS + REFUSED_BY_PAPER, ids=lambda case: f"{case.text[:30]} mod {case.modulus}"
+)
+def test_tasks_that_are_refused(modgrok, case):
+    mod = [] if case.modulus is None else ["--mod", str(case.modulus)]
+    answer = modgrok("compile", case.text, *mod, "--method", "paper", "--out", "net.safetensors", "--json")
+    refused(answer, f"modgrok compile: {case.message}", lines=3 if "mod says" in case.message else 1)
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        ((), "the following arguments are required: COMMAND; see modgrok --help"),
+        (("bogus",), "invalid choice: 'bogus'"),
+        (("compile",), "the following arguments are required: expression; see modgrok compile --help"),
+        (("compile", "n1", "--mod", "seven"), "argument --mod: invalid int value: 'seven'"),
+        (("compile", "n1", "--mod", "7.5"), "argument --mod: invalid int value: '7.5'"),
+        (("compile", "n1", "--mod", "7", "--nonsense"), "unrecognized arguments: --nonsense"),
+        (("compile", "n1", "--mod", "7", "--method", "magic"), "invalid choice: 'magic'"),
+        ((*SUM[:-1], "0"), "the width of a sum expert must be at least 1, got 0; give --add-width 2000"),
+        ((*SUM[:-1], "-5"), "the width of a sum expert must be at least 1, got -5"),
+        (("compile", "n1 n2", "--mod", "7", "--method", "paper", "--mul-width", "1"), "must be at least 2"),
+        ((*SUM, "--beta", "0"), "beta must be a positive number, got 0.0; the paper uses 100"),
+        ((*SUM, "--beta", "nan"), "beta must be a positive number, got nan"),
+        ((*SUM, "--seed", "-1"), "the seed must be a non-negative integer, got -1"),
+        ((*SUM, "--sample", "0", "--out", "net.safetensors"), "the sample must have at least 1 row, got 0"),
+        ((*SUM[:-1], str(10**12)), "needs more memory than there is"),
+        ((*SUM, "--out", "."), "cannot write .: it is a folder; give the name of a file"),
+        ((*SUM, "--out", "/dev/null/net.safetensors"), "cannot write /dev/null/net.safetensors"),
+        (("verify", "missing.safetensors"), "no such network: missing.safetensors"),
+        (("verify", "."), "no such network: weights.safetensors"),
+        (("verify", "/dev/null"), "/dev/null is not a modgrok network, or was cut short"),
+        (("predict", "missing.safetensors", "1"), "no such network: missing.safetensors"),
+        (("predict", "missing.safetensors", "one"), "invalid int value: 'one'"),
+        (("paper",), "the following arguments are required: ITEM"),
+        (("paper", "figure9"), "invalid choice: 'figure9'"),
+    ],
+    ids=lambda value: " ".join(value)[:50] if isinstance(value, tuple) else None,
+)
+def test_bad_arguments(modgrok, argv, message):
+    refused(modgrok(*argv), message)
+
+
+@pytest.mark.parametrize(
+    "argv, message",
+    [
+        (("verify", "net", "--sample", "0"), "the sample must have at least 1 row, got 0"),
+        (("verify", "net", "--sample", "-4"), "the sample must have at least 1 row, got -4"),
+        (("predict", "net", "1"), "this network takes 2 values (n1 n2), got 1"),
+        (("predict", "net", "1", "2", "3"), "this network takes 2 values (n1 n2), got 3"),
+        (("predict", "net", "11", "0"), "values must be residues 0 … 10, got 11"),
+        (("predict", "net", "-1", "0"), "values must be residues 0 … 10, got -1"),
+    ],
+)
+def test_bad_questions_to_a_good_network(modgrok, tmp_path, argv, message):
+    compile_paper("n1 + 2n2", 11, PaperSettings(add_width=5)).save(tmp_path / "net")
+    answer = modgrok(*argv)
+    (tmp_path / "net").unlink()
+    refused(answer, message)
+
+
+@pytest.mark.parametrize("command", ["verify", "predict"])
+def test_a_file_cut_short(modgrok, tmp_path, command):
+    path = tmp_path / "net.safetensors"
+    compile_paper("n1", 7, PaperSettings(add_width=5)).save(path)
+    path.write_bytes(path.read_bytes()[:-10])
+    answer = modgrok(command, "net.safetensors", *(["1"] if command == "predict" else []))
+    path.unlink()
+    refused(answer, "net.safetensors is not a modgrok network, or was cut short")
+
+
+# -------------------------------------------------------------------------------- the process and its streams
+
+
+def start(*argv: str, **kwargs) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "-m", "modgrok", *argv], capture_output=True, text=True, **kwargs)
+
+
+def test_the_installed_command_in_a_process_of_its_own(tmp_path):
+    done = start(*SUM, "--out", "net.safetensors", "--json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["accuracy"] == 1.0
+    refused_there = start("compile", "n1 + foo", "--mod", "7", cwd=tmp_path)
+    assert refused_there.returncode == 2 and refused_there.stdout == ""
+    assert refused_there.stderr.splitlines()[0].startswith("modgrok compile: unknown name 'foo'")
+    assert refused_there.stderr.splitlines()[1:] == ["  n1 + foo", "       ^"]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "modgrok", *SUM, "--json"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_an_interrupt_is_no_traceback(modgrok, monkeypatch):
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("modgrok.commands.compile.compile", interrupted)
+    answer = modgrok(*SUM)
+    assert (answer.code, answer.err, answer.out) == (130, "interrupted\n", "")
+
+
+def test_progress_is_visible_without_a_terminal(capsys, monkeypatch):
+    from rich.console import Console
+
+    clock = iter(range(0, 1000, 3))
+    monkeypatch.setattr("modgrok.commands.common.time.monotonic", lambda: next(clock))
+    with progress_bar(Console(stderr=True), "checking rows") as report:
+        for done in range(1000, 10_001, 1000):
+            report(done, 10_000)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "checking rows: 1,000 of 10,000"
+    assert 2 <= len(lines) < 10
+
+
+def test_errors_have_one_type():
+    assert issubclass(InputError, ValueError)
+
+
+MEMORY_PROBE = """
+import resource, sys
+from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.verification import verify
+reports = []
+network = compile_paper("n1 + n2", 499, PaperSettings(add_width=2000))
+found = verify(network, progress=lambda done, total: reports.append(done))
+print(found.rows_checked, found.accuracy, len(reports), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_a_large_check():
+    """249,001 rows of a two-term sum of width 2000: below 1.5 GiB, and progress comes often."""
+    unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
+    done = subprocess.run([sys.executable, "-c", MEMORY_PROBE], capture_output=True, text=True, check=True)
+    rows, accuracy, reports, peak = done.stdout.split()
+    assert (int(rows), float(accuracy)) == (249_001, 1.0)
+    assert int(reports) > 50
+    assert int(peak) * unit < 1.5 * 2**30
