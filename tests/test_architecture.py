@@ -14,11 +14,13 @@ from modgrok.paper import ITEMS
 
 ROOT = Path(modgrok.__file__).parent
 
-ORDER = (
-    "errors field files expression polynomial circuit network phases plan experts exact certificate compiler verification "
-    "interop separable prediction data spectrum waves inspection models training ensemble diagnosis runs census bench "
-    "figures paper report web commands cli __main__"
-).split()
+ORDER = [
+    *("errors", "field", "files", "expression", "polynomial", "circuit", "network"),
+    *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
+    *("separable", "prediction", "data", "spectrum", "waves", "inspection"),
+    *("models", "training", "ensemble", "diagnosis", "runs", "census", "bench"),
+    *("figures", "paper", "report", "web", "commands", "cli", "__main__"),
+]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""
 
 EVERYWHERE = {"jax", "optax", "jaxtyping", "safetensors", "numpy", "scipy", "pyarrow", "matplotlib", "rich"}
