@@ -47,7 +47,7 @@ def mix(a: UInt64[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:
 
 
 class Symmetries:
-    """Enumerates symmetries of one table; with `fix_values` only those with ν = 1."""
+    """Enumerates symmetries of one table of values numbered 0, 1, …; with `fix_values` only those with ν = 1."""
 
     def __init__(self, cells: Table, budget: Budget, *, fix_values: bool) -> None:
         self.cells, self.budget, self.fix_values = cells, budget, fix_values

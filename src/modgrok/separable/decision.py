@@ -15,6 +15,7 @@ from jaxtyping import Int
 from modgrok.errors import InputError
 from modgrok.separable.automorphisms import decide_full
 from modgrok.separable.checkers import check_witness
+from modgrok.separable.guesses import guess_phases, guess_sizes
 from modgrok.separable.obstructions import combine, counting, describe, distinct_lines
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
@@ -94,7 +95,7 @@ def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution 
     """Procedures with growing budgets; None stands for one that came to no answer."""
     cells, need = reduced.cells, reduced.fibre_bounds
     rows, columns = cells.shape
-    nodes = FIRST_NODES
+    nodes, rng = FIRST_NODES, np.random.default_rng(0)
     while True:
         try:
             budget.check()
@@ -104,7 +105,10 @@ def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution 
                 yield within(budget, nodes, partial(one_side_full, cells, order))
             for transposed in (rows > columns, rows <= columns):
                 yield within(budget, nodes, partial(search, cells, order, need, transposed))
-            yield within(budget, 4 * nodes, partial(refute_by_symmetry, cells, order, need))
+            if need.sum() < order:
+                yield within(budget, 4 * nodes, partial(refute_by_symmetry, cells, order, need))
+                yield within(budget, 4 * nodes, partial(guess_sizes, cells, order, need))
+                yield within(budget, nodes, partial(guess_phases, cells, order, rng))
         except LimitReached:
             return
         nodes *= GROWTH
