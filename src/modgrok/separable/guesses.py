@@ -29,8 +29,8 @@ LARGEST_ASCENT = 1 << 26
 
 
 def guess_sizes(cells: Table, order: int, need: Int[np.ndarray, "value"], budget: Budget) -> Solution | None:
-    """Searches with the fibre sizes taken for granted, in both orientations."""
-    guesses = list(likely_sizes(cells, order, need))
+    """Searches with the fibre sizes taken for granted, first those that use all the room, in both orientations."""
+    guesses = list(likely_sizes(cells, order, need))[::-1]
     nodes = budget.limit // (2 * len(guesses))
     for sizes in guesses:
         for transposed in (False, True):
