@@ -8,6 +8,7 @@ additive one where none does.
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import time
 from pathlib import Path
@@ -39,33 +40,41 @@ LARGE = 1000
 TIME_LIMIT = 20.0
 
 
-def timed(table: np.ndarray, order: int, absorbing: bool, repeats: int) -> tuple[Verdict, float]:
-    seconds = float("inf")
+def timed(table: np.ndarray, order: int, absorbing: bool, repeats: int) -> tuple[Verdict, float, float]:
+    """The verdict, and the least wall and processor time of all repeats."""
+    seconds = processor = float("inf")
     for _ in range(repeats):
-        start = time.perf_counter()
+        start, start_processor = time.perf_counter(), time.process_time()
         verdict = decide(table, order, absorbing, time_limit=TIME_LIMIT)
         seconds = min(seconds, time.perf_counter() - start)
-    return verdict, seconds
+        processor = min(processor, time.process_time() - start_processor)
+    return verdict, seconds, processor
 
 
 def measure(text: str, p: int) -> list[dict[str, Any]]:
     table = value_table(parse(text), p, (1, 2))
     rows = []
     for family, order, absorbing in (("additive", p, False), ("multiplicative", p - 1, True)):
-        verdict, seconds = timed(table, order, absorbing, 1 if p > LARGE else 3)
+        verdict, seconds, processor = timed(table, order, absorbing, 1 if p > LARGE else 3)
         kind = verdict.obstruction.kind if verdict.obstruction else None
         rows.append(
             {"polynomial": text, "p": p, "family": family, "verdict": verdict.status, "kind": kind}
-            | {"nodes": verdict.nodes, "seconds": seconds}
+            | {"nodes": verdict.nodes, "seconds": seconds, "processor_seconds": processor}
         )
     best = next((row for row in rows if row["verdict"] == "in-class"), rows[0])
     return [row | {"best": row is best} for row in rows]
 
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    seconds = [row["seconds"] for row in rows]
+    seconds, processor = ([row[key] for row in rows] for key in ("seconds", "processor_seconds"))
     unknown = [f"{row['polynomial']} at {row['p']}, {row['family']}" for row in rows if row["verdict"] == "unknown"]
-    return {"median_seconds": median(seconds), "worst_seconds": max(seconds), "unknown": unknown}
+    return {
+        "median_seconds": median(seconds),
+        "worst_seconds": max(seconds),
+        "median_processor_seconds": median(processor),
+        "worst_processor_seconds": max(processor),
+        "unknown": unknown,
+    }
 
 
 def main() -> None:
@@ -85,6 +94,7 @@ def main() -> None:
     small, large = ([row for row in rows if (row["p"] > LARGE) == big] for big in (False, True))
     result = {
         "command": "python benchmarks/separable.py",
+        "load_average": os.getloadavg()[0],
         "machine": f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}",
         "best_family_up_to_113": summary([row for row in small if row["best"]]),
         "all_families_up_to_113": summary(small),

@@ -23,7 +23,8 @@ from modgrok.separable.search import Budget, LimitReached, Solution, search
 from modgrok.separable.symmetric import refute_by_symmetry
 from modgrok.separable.verdict import Certificate, Verdict, Witness
 
-TIME_LIMIT = 10.0
+TIME_LIMIT = 20.0
+"""Seconds that one family gets unless told otherwise."""
 LARGEST_TABLE = 1 << 24
 
 FIRST_NODES, GROWTH = 64, 8
