@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from modgrok import training
+from modgrok import models, training
 from modgrok.circuit import Expert
 from modgrok.errors import InputError
 from modgrok.training import Shape, TrainConfig, hyper
@@ -72,7 +72,7 @@ def test_the_two_gradients_are_one_gradient():
     cotangent = jax.random.normal(key, (24, 10))
 
     def weighted(embed, groups):
-        return jnp.sum(cotangent * training.gathered_sum(embed, inputs, groups))
+        return jnp.sum(cotangent * models.gathered_sum(embed, inputs, groups))
 
     scatter, gather = (jax.jit(jax.grad(weighted))(state.params.embed, g) for g in (None, examples.groups))
     np.testing.assert_allclose(scatter, gather, rtol=1e-6, atol=1e-6)
@@ -161,7 +161,7 @@ def test_without_test_rows_the_test_metrics_do_not_exist():
 
 def test_initial_weights_have_the_published_scale():
     shape = Shape(97, 2, 500, 2, 4704)
-    expert = training.init(shape, jnp.float32(0.5), key=jax.random.key(0))
+    expert = models.init(shape, jnp.float32(0.5), key=jax.random.key(0))
     for leaf in (expert.embed, expert.readout):
         assert np.std(leaf) == pytest.approx(0.5 / 1000 ** (1 / 3), rel=0.02)
 

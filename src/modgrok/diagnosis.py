@@ -1,15 +1,16 @@
 """What became of a training, in words, with the likely cause and what to try.
 
 The rules read the measured curves alone. A network that answers 0 everywhere has mean squared error exactly 1/p
-(the one-hot has length 1, averaged over p classes): weights that decay to zero end there. Passing 99 % on the
-training rows is memorising; passing it on the test rows too is generalising, and grokking when it comes later.
+(the one-hot has length 1, averaged over p classes) and cross-entropy log p: weights that decay to zero end there.
+Passing 99 % on the training rows is memorising; passing it on the test rows too is generalising, and grokking when it
+comes later.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, log
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -43,7 +44,7 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     finite = all(isfinite(last[name]) for name in ("train_loss", "embed_norm", "readout_norm"))
     if not finite or last["train_loss"] > 10 * curves["train_loss"][0]:
         return diverged(config, curves)
-    if last["train_loss"] > 0.99 / config.modulus and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
+    if last["train_loss"] > 0.99 * blank_loss(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
         return collapsed(config, last)
     if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= PASSED:
         text = f"Fits the whole table ({last['train_accuracy']:.2%} of its rows); there are no test rows."
@@ -53,6 +54,11 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     if still_improving(curves):
         return improving(config, curves)
     return memorised(config, last) if last["train_accuracy"] >= PASSED else underfit(config, last)
+
+
+def blank_loss(config: TrainConfig) -> float:
+    """The loss of a network that answers 0 everywhere."""
+    return log(config.modulus) if config.loss == "cross-entropy" else 1 / config.modulus
 
 
 def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
@@ -71,8 +77,8 @@ def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     return Diagnosis(
         "collapsed",
         f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
-        f"and 1/p is {1 / config.modulus:.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), or "
-        f"initial weights too small (init_scale {config.init_scale:g}); try --weight-decay 5 --init-scale 0.5.",
+        f"and 0 itself has {blank_loss(config):.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), "
+        f"or initial weights too small (init_scale {config.init_scale:g}); try --weight-decay 5 --init-scale 0.5.",
     )
 
 

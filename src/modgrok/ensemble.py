@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.circuit import Expert, Weights
+from modgrok import models
+from modgrok.circuit import Weights
 from modgrok.errors import InputError
 from modgrok.training import Hyper, Metrics, Shape, advance_and_measure, start
 
@@ -32,16 +33,18 @@ class Chunk(NamedTuple):
 
     first: int
     metrics: Metrics
-    experts: Expert
+    experts: Any
 
 
 def network_bytes(shape: Shape) -> int:
-    """Memory of one network in training, estimated: hidden activations four times over, logits, data, moments."""
+    """Memory of one network in training, estimated: activations, logits, data, weights with gradient and moments."""
     rows = min(shape.rows, shape.block_rows)
     if shape.gradient == "gather":
         rows = max(rows, shape.train_rows)
-    weights = (shape.variables + 1) * shape.modulus * shape.width
-    return 4 * (rows * (4 * shape.width + 4 * shape.modulus) + 6 * weights + (3 + shape.variables) * shape.rows)
+    weights = jax.eval_shape(lambda key: models.init(shape, jnp.float32(1), key=key), jax.random.key(0))
+    parameters = sum(leaf.size for leaf in jax.tree.leaves(weights))
+    numbers = rows * (models.activations(shape) + 4 * shape.modulus) + 6 * parameters
+    return 4 * (numbers + (3 + shape.variables) * shape.rows)
 
 
 def device_memory() -> int:
@@ -103,7 +106,7 @@ def train_ensemble(
     steps: int | Sequence[int],
     memory: int | None = None,
     progress: Progress | None = None,
-) -> tuple[Metrics, Expert]:
+) -> tuple[Metrics, Any]:
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
     chunks = list(train_chunks(shape, hyper, tables, steps=steps, memory=memory, progress=progress))
     parts = [(chunk.metrics, chunk.experts) for chunk in chunks]

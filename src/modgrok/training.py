@@ -7,8 +7,8 @@ one compilation serves it. A training is
     examples, state = start(shape, hyper, table)
     state, metrics  = advance_and_measure(shape, hyper, examples, state, steps)      # as often as wanted
 
-and where it is measured has no influence on the numbers. `init` and `apply` are the model, `row_losses` the loss,
-`optimiser` the optimiser; the step in `advance` works for any params pytree.
+and where it is measured has no influence on the numbers. The network is one of `modgrok.models`, loss and optimiser
+are ones of `modgrok.objective`.
 """
 
 from __future__ import annotations
@@ -23,10 +23,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from modgrok import spectrum
-from modgrok.circuit import Expert
+from modgrok import models, spectrum
 from modgrok.data import (
     function_table,
     natural_order,
@@ -37,9 +36,14 @@ from modgrok.data import (
 )
 from modgrok.errors import InputError
 from modgrok.field import check_modulus, check_prime
+from modgrok.models import HEADS, POWER, Architecture, Rows
+from modgrok.objective import LOSSES, OPTIMISERS
 
 BLOCK_BYTES = {"scatter": 1 << 21, "gather": 1 << 28}
 """Hidden activations held at once: on a CPU (scatter) training is fastest while they stay in its caches."""
+
+DROPOUT = 1
+"""Folded into the seed's key for dropout, which so draws from a stream of its own."""
 
 ORDERS = {"additive": spectrum.additive_order, "multiplicative": spectrum.multiplicative_order}
 
@@ -60,6 +64,9 @@ class Shape:
     train_rows: int
     order: str = "additive"
     gradient: str = dataclasses.field(default_factory=default_gradient)
+    architecture: Architecture = POWER
+    loss: str = "mse"
+    optimiser: str = "adamw"
 
     @property
     def rows(self) -> int:
@@ -125,7 +132,8 @@ class TrainConfig:
     """One experiment: its command line, its saved file and its key.
 
     The defaults are the ones that reproduce the paper's losses: what it calls Adam with weight decay 5 is AdamW
-    with β = (0.9, 0.98). `power` None is the number of variables; `order` is that of `Shape`, or 'auto'.
+    with β = (0.9, 0.98). `power` None is the number of variables; `order` is that of `Shape`, or 'auto'. For another
+    model, loss or optimiser take what `defaults` says.
     """
 
     expression: str
@@ -143,6 +151,13 @@ class TrainConfig:
     seed: int = 0
     metrics_every: int = 10
     order: str = "auto"
+    model: str = "power"
+    depth: int = 2
+    activation: str = "relu"
+    norm: str = "none"
+    dropout: float = 0.0
+    loss: str = "mse"
+    optimiser: str = "adamw"
 
     def __post_init__(self) -> None:
         check_modulus(self.modulus)
@@ -159,6 +174,19 @@ class TrainConfig:
             raise InputError(f"order must be auto, {' or '.join(ORDERS)}, got {self.order!r}")
         if self.order == "multiplicative":
             check_prime(self.modulus, "for the multiplicative order")
+        for name, known in (("loss", LOSSES), ("optimiser", OPTIMISERS)):
+            if getattr(self, name) not in known:
+                raise InputError(f"{name} must be {' or '.join(known)}, got {getattr(self, name)!r}")
+        if self.optimiser == "adam" and self.weight_decay:
+            raise InputError(f"adam has no weight decay, got {self.weight_decay:g}; take adamw, or a weight_decay of 0")
+        if self.model == "transformer" and self.width % HEADS:
+            raise InputError(f"width of a transformer must be a multiple of its {HEADS} heads, got {self.width}")
+        if self.model != "power" and self.power is not None:
+            raise InputError(f"power is for the model power, got {self.power} for {self.model}; leave it out")
+        self.architecture()
+
+    def architecture(self) -> Architecture:
+        return Architecture(self.model, self.depth, self.activation, self.norm, self.dropout)
 
     def task(self) -> Task:
         """The table and everything else that training needs; where the expression is wrong, it says so."""
@@ -166,7 +194,17 @@ class TrainConfig:
         order = natural_order(table, self.modulus, variables) if self.order == "auto" else self.order
         train_rows = train_count(self.fraction, table.size)
         power = variables if self.power is None else self.power
-        shape = Shape(self.modulus, variables, self.width, power, train_rows, order)
+        shape = Shape(
+            self.modulus,
+            variables,
+            self.width,
+            power,
+            train_rows,
+            order,
+            architecture=self.architecture(),
+            loss=self.loss,
+            optimiser=self.optimiser,
+        )
         values = {field.name: getattr(self, field.name, train_rows) for field in dataclasses.fields(Hyper)}
         return Task(shape, hyper(**values), table)
 
@@ -208,67 +246,6 @@ class Task(NamedTuple):
     table: Int[np.ndarray, "row"]
 
 
-def init(shape: Shape, scale: Float[Array, ""], *, key: Array) -> Expert:
-    """Normal weights of standard deviation scale / (2 · width)^(1/3), in both layers."""
-    embed_key, readout_key = jax.random.split(key)
-    std = scale / (2 * shape.width) ** (1 / 3)
-    embed = std * jax.random.normal(embed_key, (shape.variables, shape.modulus, shape.width))
-    readout = std * jax.random.normal(readout_key, (shape.width, shape.modulus))
-    return Expert(embed, readout, shape.power)
-
-
-def apply(
-    expert: Expert, inputs: Int[Array, "row term"], groups: Int[Array, "term p slot"] | None = None
-) -> Float[Array, "row class"]:
-    """The expert on many rows. `groups`, where given, must list the same rows: the gradient is summed by it."""
-    hidden = gathered_sum(jnp.asarray(expert.embed), inputs, groups)
-    return hidden**expert.power @ expert.readout
-
-
-def gathered_sum(
-    embed: Float[Array, "term p width"],
-    inputs: Int[Array, "row term"],
-    groups: Int[Array, "term p slot"] | None = None,
-) -> Float[Array, "row width"]:
-    """Σ_s embed[s, n_s, ·] for every row.
-
-    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest on CPUs. With
-    them each residue gathers its own rows: no atomic additions, so a GPU gives the same bits every time.
-    """
-    if groups is not None:
-        return grouped_sum(embed, inputs, groups)
-    columns = [embed[s][inputs[:, s]] for s in range(embed.shape[0])]
-    return sum(columns[1:], start=columns[0])
-
-
-@jax.custom_vjp
-def grouped_sum(embed: Array, inputs: Array, groups: Array) -> Array:
-    return gathered_sum(embed, inputs)
-
-
-def _grouped_forward(embed: Array, inputs: Array, groups: Array) -> tuple[Array, Array]:
-    return gathered_sum(embed, inputs), groups
-
-
-def _grouped_backward(groups: Array, gradient: Float[Array, "row width"]) -> tuple[Array, None, None]:
-    by_residue = jnp.take(gradient, groups, axis=0, mode="fill", fill_value=0)
-    return jnp.sum(by_residue, axis=2), None, None
-
-
-grouped_sum.defvjp(_grouped_forward, _grouped_backward)
-
-
-def row_losses(logits: Float[Array, "row class"], targets: Int[Array, "row"]) -> Float[Array, "row"]:
-    """Mean squared distance to the one-hot of the target, averaged over classes."""
-    return jnp.mean((logits - jax.nn.one_hot(targets, logits.shape[-1])) ** 2, axis=-1)
-
-
-def optimiser(hyper: Hyper) -> optax.GradientTransformation:
-    return optax.adamw(
-        hyper.learning_rate, b1=hyper.beta1, b2=hyper.beta2, eps=hyper.eps, weight_decay=hyper.weight_decay
-    )
-
-
 def start(shape: Shape, hyper: Hyper, table: Int[Array, "row"]) -> tuple[Examples, State]:
     """The split and the untrained network that a seed stands for."""
     init_key, split_key = jax.random.split(jax.random.key(hyper.seed))
@@ -276,23 +253,31 @@ def start(shape: Shape, hyper: Hyper, table: Int[Array, "row"]) -> tuple[Example
     groups = None
     if shape.gradient == "gather":
         groups = residue_groups(shuffled, shape.train_rows, shape.modulus, shape.variables)
-    params = init(shape, hyper.init_scale, key=init_key)
-    return Examples(table, shuffled, groups), State(params, optimiser(hyper).init(params), jnp.int32(0))
+    params = models.init(shape, hyper.init_scale, key=init_key)
+    moments = OPTIMISERS[shape.optimiser](hyper).init(params)
+    return Examples(table, shuffled, groups), State(params, moments, jnp.int32(0))
 
 
 def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""]) -> State:
     """`steps` full-batch steps. The number is traced: one compilation serves segments of any length."""
     blocks = training_blocks(shape, hyper, examples)
+    optimiser = OPTIMISERS[shape.optimiser](hyper)
 
-    def block_loss(params: Expert, block: Block) -> Float[Array, ""]:
-        return jnp.sum(block.weights * row_losses(apply(params, block.inputs, examples.groups), block.targets))
+    def block_loss(params: Any, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
+        rows = Rows(block.inputs, examples.groups, block.weights)
+        logits = models.apply(shape.architecture, params, rows, key=key)
+        return jnp.sum(block.weights * LOSSES[shape.loss](logits, block.targets))
 
     def step(_: Array, state: State) -> State:
-        gradient = summed_gradient(block_loss, state.params, blocks)
-        updates, moments = optimiser(hyper).update(gradient, state.moments, state.params)
+        gradient = summed_gradient(block_loss, state.params, blocks, dropout_key(hyper, state.step))
+        updates, moments = optimiser.update(gradient, state.moments, state.params)
         return State(optax.apply_updates(state.params, updates), moments, state.step + 1)
 
     return jax.lax.fori_loop(0, steps, step, state)
+
+
+def dropout_key(hyper: Hyper, step: Int[Array, ""]) -> PRNGKeyArray:
+    return jax.random.fold_in(jax.random.fold_in(jax.random.key(hyper.seed), DROPOUT), step)
 
 
 class Block(NamedTuple):
@@ -304,8 +289,9 @@ class Block(NamedTuple):
 
 
 def training_blocks(shape: Shape, hyper: Hyper, examples: Examples) -> Block:
-    """The training rows in equal blocks along a leading axis; one block where gradients are gathered."""
-    count = 1 if shape.gradient == "gather" else -(-shape.train_rows // shape.block_rows)
+    """The training rows in equal blocks along a leading axis; one block where they must be seen together."""
+    together = shape.gradient == "gather" or shape.architecture.norm == "batch"
+    count = 1 if together else -(-shape.train_rows // shape.block_rows)
     places = even_blocks(shape.train_rows, count)
     rows = examples.shuffled[jnp.minimum(places, shape.train_rows - 1)]
     weights = jnp.where(places < hyper.train_rows, 1 / hyper.train_rows, 0)
@@ -317,24 +303,30 @@ def even_blocks(rows: int, count: int) -> Int[np.ndarray, "block place"]:
     return np.arange(count * -(-rows // count)).reshape(count, -1)
 
 
-def summed_gradient(loss: Callable[[Any, Block], Array], params: Any, blocks: Block) -> Any:
-    """The gradient of the sum of the blocks' losses, one block at a time."""
+def summed_gradient(
+    loss: Callable[[Any, Block, PRNGKeyArray], Array], params: Any, blocks: Block, key: PRNGKeyArray
+) -> Any:
+    """The gradient of the sum of the blocks' losses, one block at a time, each with a key of its own."""
 
-    def add(total: Any, block: Block) -> tuple[Any, None]:
-        return jax.tree.map(jnp.add, total, jax.grad(loss)(params, block)), None
+    def add(total: Any, keyed: tuple[Block, PRNGKeyArray]) -> tuple[Any, None]:
+        return jax.tree.map(jnp.add, total, jax.grad(loss)(params, *keyed)), None
 
-    return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, params), blocks)[0]
+    keys = jax.random.split(key, blocks.targets.shape[0])
+    return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, params), (blocks, keys))[0]
 
 
-def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Expert) -> Metrics:
+def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metrics:
     """Losses and accuracies over the whole table, a block of rows at a time, and how periodic the weights are."""
     places = jnp.asarray(even_blocks(shape.rows, -(-shape.rows // shape.block_rows)))
+    batch = jax.tree.map(lambda leaf: leaf[0], training_blocks(shape, hyper, examples))
+    moments = models.batch_moments(shape.architecture, params, Rows(batch.inputs, weights=batch.weights))
 
     def add_block(sums: Float[Array, "4"], place: Int[Array, "place"]) -> tuple[Float[Array, "4"], None]:
         rows = examples.shuffled[jnp.minimum(place, shape.rows - 1)]
         targets = examples.table[rows]
-        logits = apply(params, table_inputs(rows, shape.modulus, shape.variables))
-        losses, hits = row_losses(logits, targets), jnp.argmax(logits, axis=-1) == targets
+        inputs = Rows(table_inputs(rows, shape.modulus, shape.variables))
+        logits = models.apply(shape.architecture, params, inputs, moments=moments)
+        losses, hits = LOSSES[shape.loss](logits, targets), jnp.argmax(logits, axis=-1) == targets
         train = place < hyper.train_rows
         test = ~train & (place < shape.rows)
         parts = [jnp.where(part, value, 0) for value in (losses, hits) for part in (train, test)]
@@ -343,7 +335,8 @@ def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Expert) -> M
     sums, _ = jax.lax.scan(add_block, jnp.zeros(4), places)
     train_rows, test_rows = hyper.train_rows, shape.rows - hyper.train_rows
     train_loss, test_loss, train_hits, test_hits = sums
-    ipr, living = spectrum.neuron_ipr(params, shape.residues()), spectrum.alive(params)
+    neurons = models.periodic_part(params)
+    ipr, living = spectrum.neuron_ipr(neurons, shape.residues()), spectrum.alive(neurons)
     count = jnp.sum(living)
     return Metrics(
         train_loss=train_loss / train_rows,
