@@ -75,6 +75,11 @@ def load(path: str | Path) -> Network:
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads((file.metadata() or {})["modgrok"])
+            if "model" in about:
+                raise InputError(
+                    f"{path} holds a trained {about['model']}, which is no two-layer power network; only these can be "
+                    "verified, inspected or exported: train one with --model power"
+                )
             if about["format"] != FORMAT:
                 raise InputError(f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
             experts = tuple(

@@ -3,7 +3,8 @@
     config.json             the `TrainConfig`
     metrics.parquet         one row a measured step: step, losses, accuracies, IPR, neurons alive, norms
     neurons.parquet         one row a neuron: IPR before and after training, and whether it is alive
-    weights.safetensors     the trained network, in the one format of every modgrok network
+    weights.safetensors     the trained network, in the one format of every modgrok network; a model that is no circuit
+                            has its weights there by name, with the config
     checkpoint.safetensors  weights, moments and metrics at the last checkpoint, replaced whole
     result.json             the summary that the command prints
     curves.png, .svg        the figure that the command draws
@@ -36,6 +37,7 @@ from modgrok.ensemble import segment_all, start_all
 from modgrok.errors import InputError
 from modgrok.expression import parse, variable_names
 from modgrok.files import read_json, whole_file, write_json
+from modgrok.models import periodic_part
 from modgrok.network import Network
 from modgrok.training import Hyper, Metrics, Shape, State, TrainConfig
 
@@ -74,7 +76,7 @@ class Training(NamedTuple):
         return int(self.state.step[0])
 
     @property
-    def expert(self) -> Expert:
+    def params(self) -> Any:
         return jax.tree.map(lambda leaf: np.asarray(leaf[0]), self.state.params)
 
     def segment(self, steps: int) -> Training:
@@ -174,7 +176,7 @@ def train_run(
         return finished
     fresh = begin(config)
     claim_folder(config, folder, overwrite=overwrite)
-    initial_ipr, _ = neuron_spectra(fresh.shape, fresh.expert)
+    initial_ipr, _ = neuron_spectra(fresh.shape, fresh.params)
     training = load_checkpoint(config, folder / "checkpoint.safetensors", fresh).compiled()
     first_step, began = training.step, time.perf_counter()
     saved = began
@@ -189,8 +191,8 @@ def train_run(
             saved = time.perf_counter()
     rate = (training.step - first_step) / max(time.perf_counter() - began, 1e-9)
     save_checkpoint(config, folder, training)
-    save_network(config, folder / "weights.safetensors", training.expert)
-    write_neurons(folder / "neurons.parquet", initial_ipr, *neuron_spectra(fresh.shape, training.expert))
+    save_network(config, folder / "weights.safetensors", training.params)
+    write_neurons(folder / "neurons.parquet", initial_ipr, *neuron_spectra(fresh.shape, training.params))
     result = summary(config, folder, training, rate)
     write_json(folder / "result.json", result)
     return result
@@ -256,8 +258,8 @@ def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Tra
     return beginning._replace(state=state, history=history[planned])
 
 
-def named_leaves(state: State) -> list[tuple[str, np.ndarray]]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(state)
+def named_leaves(tree: Any) -> list[tuple[str, np.ndarray]]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return [(jax.tree_util.keystr(path), np.asarray(leaf)) for path, leaf in leaves]
 
 
@@ -267,14 +269,25 @@ def checked(tensor: np.ndarray, like: np.ndarray) -> jax.Array:
     return jax.numpy.asarray(tensor)
 
 
-def save_network(config: TrainConfig, path: Path, expert: Expert) -> None:
+def save_network(config: TrainConfig, path: Path, params: Any) -> None:
+    if isinstance(params, Expert):
+        save_expert(config, path, params)
+        return
+    about = {"model": config.model, "settings": dataclasses.asdict(config)}
+    tensors = {name.lstrip("."): np.ascontiguousarray(leaf) for name, leaf in named_leaves(params)}
+    with whole_file(path) as temporary:
+        save_file(tensors, temporary, metadata={"modgrok": json.dumps(about)})
+
+
+def save_expert(config: TrainConfig, path: Path, expert: Expert) -> None:
     inputs = variable_names(parse(config.expression, config.modulus))
     plan = ({"kind": "trained", "text": config.expression, "inputs": inputs, "width": expert.width},)
     Network(single(expert), config.expression, config.modulus, "trained", plan, dataclasses.asdict(config)).save(path)
 
 
-def neuron_spectra(shape: Shape, expert: Expert) -> tuple[Float[np.ndarray, "width"], Bool[np.ndarray, "width"]]:
-    """IPR of every neuron, and whether it is alive."""
+def neuron_spectra(shape: Shape, params: Any) -> tuple[Float[np.ndarray, "width"], Bool[np.ndarray, "width"]]:
+    """IPR of every neuron (where it is no power network, of every column of the embedding), and whether it is alive."""
+    expert = periodic_part(params)
     return np.asarray(spectrum.neuron_ipr(expert, shape.residues())), np.asarray(spectrum.alive(expert))
 
 

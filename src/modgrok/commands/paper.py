@@ -24,6 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="folder for data and figures")
     parser.add_argument("--quick", action="store_true", help="a smaller version, where the full one takes long")
     parser.add_argument("--full", action="store_true", help="every part, also those that take an hour on two cores")
+    parser.add_argument(
+        "--time-limit",
+        type=float,
+        metavar="SECONDS",
+        help="strong: begin no new part after that; a second call goes on",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -33,6 +39,10 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     options: dict[str, Any] = {"quick": args.quick}
     if getattr(item, "LONG", False):
         options |= {"full": args.full, "folder": args.out, "say": lambda text: console.print(text, highlight=False)}
+    if args.time_limit is not None:
+        if not getattr(item, "TIME_LIMITED", False):
+            raise InputError(f"{args.item} takes no --time-limit; only strong does")
+        options["time_limit"] = args.time_limit
     start = time.perf_counter()
     with progress_bar(console, args.item) as progress:
         result = item.compute(**options, progress=progress)

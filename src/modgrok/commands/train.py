@@ -19,19 +19,37 @@ from modgrok import runs
 from modgrok.diagnosis import PASSED
 from modgrok.errors import InputError
 from modgrok.figures.training import draw_training
+from modgrok.models import ACTIVATIONS, NORMS
+from modgrok.objective import LOSSES, OPTIMISERS
+from modgrok.presets import preset
 from modgrok.training import ORDERS, TrainConfig
 
+CHOICES = {
+    "order": ("auto", *ORDERS),
+    "model": tuple(NORMS),
+    "activation": tuple(ACTIVATIONS),
+    "norm": ("none", "layer", "batch"),
+    "loss": tuple(LOSSES),
+    "optimiser": tuple(OPTIMISERS),
+}
 HELP = {
-    "width": "hidden neurons",
-    "power": "the activation is x^power; the number of variables if not given",
+    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
+    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
+    "activation": "of an mlp",
+    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
+    "dropout": "share of the hidden neurons that is dropped at random in every step",
+    "loss": "mean squared error to the one-hot, or cross-entropy",
+    "optimiser": "adam has no weight decay, sgd has momentum beta1; it has settings of its own by default",
+    "width": "hidden neurons; of a transformer, the dimension of its stream",
+    "power": "the activation of the power network is x^power; the number of variables if not given",
     "steps": "full-batch steps; more than before lets a run go on",
-    "learning_rate": "learning rate of AdamW",
-    "weight_decay": "weight decay of AdamW",
-    "beta1": "AdamW's decay of the mean of gradients",
-    "beta2": "AdamW's decay of the mean of squared gradients",
-    "eps": "AdamW's term in the denominator",
+    "learning_rate": "learning rate",
+    "weight_decay": "weight decay",
+    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
+    "beta2": "decay of the mean of squared gradients in Adam",
+    "eps": "the term in Adam's denominator",
     "fraction": "share of the table to train on; the rest is for testing",
-    "init_scale": "initial weights are normal with standard deviation init_scale / (2 width)^(1/3)",
+    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
     "seed": "seed of the split and of the initial weights",
     "metrics_every": "steps between measurements",
     "order": "order of residues in which periodicity is measured; auto takes discrete logarithms for products",
@@ -48,8 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default = "" if field.default is None else f" (default {field.default})"
             parser.add_argument(
                 f"--{field.name.replace('_', '-')}",
-                type={"power": int, "order": str}.get(field.name, type(field.default)),
-                choices=("auto", *ORDERS) if field.name == "order" else None,
+                type=int if field.name == "power" else type(field.default),
+                choices=CHOICES.get(field.name),
                 default=argparse.SUPPRESS,
                 help=HELP[field.name] + default,
             )
@@ -87,7 +105,7 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
         return dataclasses.replace(runs.load_config(args.resume), **given), args.resume
     if not {"expression", "modulus"} <= set(given):
         raise InputError('train needs an expression and a modulus: modgrok train "n1 n2" --mod 97')
-    config = TrainConfig(**given)
+    config = preset(**given)
     return config, args.out or runs.default_folder(config)
 
 

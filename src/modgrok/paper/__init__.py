@@ -7,6 +7,7 @@ result alone. `quick` asks for a smaller version where the full one takes long.
 
 An item with `LONG = True` also takes `full` (do every part, however long it takes), `folder` (where it keeps finished
 parts, to go on from after an interruption) and `say` (called with a line for the user, such as an estimate of time).
+One with `TIME_LIMITED = True` also takes `time_limit`, the seconds after which it begins no new part.
 """
 
 ITEMS = {
@@ -15,4 +16,5 @@ ITEMS = {
     "figure1": "accuracy of the S-term sum against width: the width needed grows exponentially with S",
     "widths": "hidden neurons of the S-term sum by design, beside those of the literature",
     "endtoend": "the joined architecture trained end to end: does depth make polynomials learnable?",
+    "strong": "the strong hypothesis: other architectures, losses, optimisers and regularisers",
 }

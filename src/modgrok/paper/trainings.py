@@ -34,12 +34,12 @@ def compute_training(
 ) -> dict[str, Any]:
     """The item's result; `periodicity` is the column of the metrics that the captions' IPR is compared with."""
     training = runs.begin(config)
-    initial, _ = runs.neuron_spectra(training.shape, training.expert)
+    initial, _ = runs.neuron_spectra(training.shape, training.params)
     for step in config.measured_steps():
         training = training.segment(step - training.step)
         if progress:
             progress(step, config.steps)
-    final, alive = runs.neuron_spectra(training.shape, training.expert)
+    final, alive = runs.neuron_spectra(training.shape, training.params)
     curves = training.curves()
     last = {name: float(column[-1]) for name, column in curves.items()}
     memorised, grokked = passed_at(curves, "train_accuracy"), passed_at(curves, "test_accuracy")

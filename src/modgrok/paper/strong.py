@@ -1,0 +1,197 @@
+"""The strong hypothesis: does the classification hold for other architectures, losses, optimisers and regularisers?
+
+The paper conjectures that any standard network reaches 100 % test accuracy on h(g1(n1) + g2(n2)). Here every setting
+is trained on the polynomials of Table 2, on two controls (the sum and the product), and on four polynomials that are
+in no family although the paper's own network learns them. A setting is tried with several learning rates and weight
+decays; the one that is best *on the controls* counts (`strong_result`).
+
+Rows are stored as soon as a setting is done, so an interrupted run goes on where it stopped.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from modgrok.data import function_table
+from modgrok.ensemble import train_ensemble
+from modgrok.files import whole_file
+from modgrok.paper.strong_result import CONTROLS, draw, result_of
+from modgrok.paper.table2 import PUBLISHED
+from modgrok.presets import preset
+from modgrok.training import Metrics, TrainConfig, hyper
+
+__all__ = ["LONG", "TIME_LIMITED", "compute", "draw"]
+
+LONG = TIME_LIMITED = True
+TABLE2 = tuple(dict.fromkeys(row.polynomial for row in PUBLISHED))
+LEARNED_OUTSIDE = (
+    "8n1^5 n2 + 34n1^9 n2^5",
+    "95n1^9 n2^7 + 30n1^11 n2^5",
+    "55n1^12 n2^12 + 68n1 n2^3",
+    "8n1^12 n2^12 + 29n1^2 n2^4",
+)
+"""In no family modulo 97, and still learned by the paper's network from half of the table."""
+
+POLYNOMIALS = {97: (*CONTROLS, *TABLE2, *LEARNED_OUTSIDE), 23: (*CONTROLS, *TABLE2)}
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "x², MSE, AdamW": {},
+    "x², cross-entropy, AdamW": {"loss": "cross-entropy"},
+    "x², MSE, SGD": {"optimiser": "sgd"},
+    "x², MSE, Muon": {"optimiser": "muon"},
+    "x², MSE, Adam, dropout": {"optimiser": "adam", "dropout": 0.3},
+    "MLP 2 ReLU, MSE, AdamW": {"model": "mlp", "depth": 2, "loss": "mse"},
+    "MLP 3 ReLU, cross-entropy, AdamW": {"model": "mlp"},
+    "MLP 3 ReLU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "norm": "layer"},
+    "MLP 3 GELU, cross-entropy, AdamW, BatchNorm": {"model": "mlp", "activation": "gelu", "norm": "batch"},
+    "MLP 3 x², MSE, AdamW, LayerNorm": {"model": "mlp", "activation": "square", "norm": "layer", "loss": "mse"},
+    "MLP 4 ReLU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "depth": 4, "norm": "layer"},
+    "MLP 3 ReLU, cross-entropy, Muon": {"model": "mlp", "optimiser": "muon"},
+    "MLP 3 ReLU, cross-entropy, AdamW, dropout": {"model": "mlp", "dropout": 0.2},
+    "transformer 1, cross-entropy, AdamW": {"model": "transformer"},
+    "transformer 1, MSE, AdamW, LayerNorm": {"model": "transformer", "norm": "layer", "loss": "mse"},
+    "transformer 1, cross-entropy, AdamW, LayerNorm, dropout": {
+        "model": "transformer",
+        "norm": "layer",
+        "dropout": 0.1,
+    },
+    "transformer 2, cross-entropy, AdamW, LayerNorm": {"model": "transformer", "depth": 2, "norm": "layer"},
+}
+"""Each setting, and what it has in place of its model's and optimiser's defaults; the most telling ones first."""
+
+QUICK = ("x², MSE, AdamW", "MLP 3 ReLU, cross-entropy, AdamW, LayerNorm")
+FACTORS = ((1.0, 1.0), (1.0, 0.3), (0.3, 1.0))
+"""(learning rate, weight decay) of the variants of a setting, in units of its own."""
+
+THREADS = 3
+"""Settings that are under way together: one compiles while another has the device."""
+
+KEYS = ("setting", "modulus", "polynomial", "seed", "learning_rate", "weight_decay", "steps", "width")
+MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
+
+Rows = list[dict[str, Any]]
+Progress = Callable[[int, int], None]
+
+
+class Group(NamedTuple):
+    """One ensemble: a setting with all its variants, on all polynomials of a modulus."""
+
+    setting: str
+    config: TrainConfig
+    seeds: int
+
+    def rows(self) -> Rows:
+        """The networks, as far as they are known before training."""
+        return [
+            {
+                "setting": self.setting,
+                "modulus": self.config.modulus,
+                "polynomial": polynomial,
+                "seed": seed,
+                "learning_rate": self.config.learning_rate * rate,
+                "weight_decay": self.config.weight_decay * decay,
+                "steps": self.config.steps,
+                "width": self.config.width,
+            }
+            for rate, decay in dict.fromkeys(
+                (rate, decay if self.config.weight_decay else 1.0) for rate, decay in FACTORS
+            )
+            for polynomial in POLYNOMIALS[self.config.modulus]
+            for seed in range(self.seeds)
+        ]
+
+
+def groups(*, quick: bool) -> list[Group]:
+    """All ensembles; modulo 97 first."""
+    moduli = (23,) if quick else (97, 23)
+    names = QUICK if quick else tuple(SETTINGS)
+    found = []
+    for modulus in moduli:
+        for name in names:
+            small = {"width": 128, "steps": 600} if quick else {}
+            config = preset(expression=CONTROLS[0], modulus=modulus, **(SETTINGS[name] | small))
+            found.append(Group(name, config, 1 if quick else 2))
+    return found
+
+
+def train_group(group: Group) -> Rows:
+    """Train the networks of a group and add what was measured at the end to their rows."""
+    start, rows = time.perf_counter(), group.rows()
+    shape, _, _ = group.config.task()
+    tables = {text: function_table(text, shape.modulus)[0] for text in POLYNOMIALS[shape.modulus]}
+    columns = {name: np.array([row[name] for row in rows]) for name in ("seed", "learning_rate", "weight_decay")}
+    fixed = {name: getattr(group.config, name) for name in ("beta1", "beta2", "eps", "init_scale")}
+    metrics: Metrics
+    metrics, _ = train_ensemble(
+        shape,
+        hyper(train_rows=shape.train_rows, **columns, **fixed),
+        np.stack([tables[row["polynomial"]] for row in rows]),
+        steps=group.config.steps,
+    )
+    seconds = time.perf_counter() - start
+    measured = [{name: float(getattr(metrics, name)[k, -1]) for name in MEASURED} for k in range(len(rows))]
+    about = {"seconds": seconds, "device": jax.devices()[0].device_kind}
+    return [row | found | about for row, found in zip(rows, measured)]
+
+
+def train_missing(
+    wanted: list[Group], store: Path, *, time_limit: float | None = None, progress: Progress | None = None
+) -> Rows:
+    """The rows of all groups that are stored or could be trained; no group is begun after the time limit."""
+    stored = read_rows(store)
+    known = {key(row) for row in stored}
+    missing = [group for group in wanted if not known >= {key(row) for row in group.rows()}]
+    start, done = time.perf_counter(), len(wanted) - len(missing)
+
+    def train(group: Group) -> Rows:
+        late = time_limit is not None and time.perf_counter() - start > time_limit
+        return [] if late else train_group(group)
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        for future in as_completed([pool.submit(train, group) for group in missing]):
+            stored += future.result()
+            write_rows(store, stored)
+            done += 1
+            if progress:
+                progress(done, len(wanted))
+    planned = {key(row) for group in wanted for row in group.rows()}
+    return [row for row in stored if key(row) in planned]
+
+
+def key(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in KEYS)
+
+
+def read_rows(path: Path) -> Rows:
+    return pq.read_table(path).to_pylist() if path.exists() else []
+
+
+def write_rows(path: Path, rows: Rows) -> None:
+    with whole_file(path) as temporary:
+        pq.write_table(pa.Table.from_pylist(rows), temporary)
+
+
+def compute(
+    *,
+    quick: bool = False,
+    full: bool = False,
+    folder: Path = Path("paper"),
+    say: Callable[[str], None] | None = None,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Every setting if `full` is given or there is a GPU; otherwise, and if `quick`, a few of them modulo 23."""
+    small = quick or (jax.default_backend() == "cpu" and not full)
+    if say and small and not quick:
+        say("strong: a few settings modulo 23, since there is no GPU; --full trains them all, for hours")
+    store = folder / ("strong-quick.parquet" if small else "strong.parquet")
+    return result_of(train_missing(groups(quick=small), store, time_limit=time_limit, progress=progress))
