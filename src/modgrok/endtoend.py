@@ -17,7 +17,7 @@ network; `train_circuits` maps them over many.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -37,7 +37,6 @@ from modgrok.training import (
     Hyper,
     Shape,
     State,
-    default_gradient,
     gathered_sum,
     init,
     optimiser,
@@ -59,7 +58,7 @@ class Layout:
     wires: Wires
     width: int
     train_rows: int
-    gradient: str = field(default_factory=default_gradient)
+    gradient: str = "scatter"
 
     @property
     def rows(self) -> int:

@@ -327,7 +327,7 @@ def gathered_sum(
 ) -> Float[Array, "row width"]:
     """Σ_s embed[s, n_s, ·] for every row.
 
-    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest on CPUs. With
+    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest. With
     them each residue gathers its own rows: no atomic additions, so a GPU gives the same bits every time.
     """
     if groups is not None:

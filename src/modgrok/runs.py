@@ -39,7 +39,7 @@ from modgrok.expression import parse, variable_names
 from modgrok.files import read_json, whole_file, write_json
 from modgrok.models import periodic_part
 from modgrok.network import Network
-from modgrok.training import Hyper, Metrics, Shape, State, TrainConfig
+from modgrok.training import Hyper, Metrics, Shape, State, TrainConfig, repeatable_gradient
 
 COLUMNS = ("step", *Metrics._fields)
 FILES = (
@@ -97,6 +97,7 @@ class Training(NamedTuple):
 def begin(config: TrainConfig) -> Training:
     """The training of a config at step 0, nothing measured yet."""
     shape, hyper, table = config.task()
+    shape = dataclasses.replace(shape, gradient=repeatable_gradient())
     hyper = jax.tree.map(lambda leaf: leaf[None], hyper)
     examples, state = start_all(shape, hyper, table[None])
     return Training(shape, hyper, examples, state, np.empty((0, len(COLUMNS))))

@@ -39,8 +39,11 @@ from modgrok.field import check_modulus, check_prime
 from modgrok.models import HEADS, POWER, Architecture, Rows
 from modgrok.objective import LOSSES, OPTIMISERS
 
-BLOCK_BYTES = {"scatter": 1 << 21, "gather": 1 << 28}
-"""Hidden activations held at once: on a CPU (scatter) training is fastest while they stay in its caches."""
+BLOCK_BYTES = {"cpu": 1 << 21, "gpu": 1 << 28}
+"""Hidden activations held at once: on a CPU training is fastest while they stay in its caches."""
+
+STEPS_PER_LOOP = 10
+"""On a GPU a loop of unknown length asks the host after every turn whether to go on; one turn is this many steps."""
 
 DROPOUT = 1
 """Folded into the seed's key for dropout, which so draws from a stream of its own."""
@@ -48,9 +51,13 @@ DROPOUT = 1
 ORDERS = {"additive": spectrum.additive_order, "multiplicative": spectrum.multiplicative_order}
 
 
-def default_gradient() -> str:
-    """How to sum the gradient of gathered columns on this machine's device: see `gathered_sum`."""
-    return "scatter" if jax.default_backend() == "cpu" else "gather"
+def repeatable_gradient() -> str:
+    """How to sum the gradient of gathered columns so that the same run gives the same bits: see `gathered_sum`."""
+    return "scatter" if on_cpu() else "gather"
+
+
+def on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
 
 
 @dataclass(frozen=True)
@@ -63,7 +70,7 @@ class Shape:
     power: int
     train_rows: int
     order: str = "additive"
-    gradient: str = dataclasses.field(default_factory=default_gradient)
+    gradient: str = "scatter"
     architecture: Architecture = POWER
     loss: str = "mse"
     optimiser: str = "adamw"
@@ -75,7 +82,7 @@ class Shape:
     @property
     def block_rows(self) -> int:
         """Rows that are worked on at once."""
-        return max(1, BLOCK_BYTES[self.gradient] // (4 * self.width))
+        return max(1, BLOCK_BYTES["cpu" if on_cpu() else "gpu"] // (4 * self.width))
 
     def residues(self) -> Int[np.ndarray, "residue"]:
         """The order of residues in which periodicity is measured."""
@@ -273,7 +280,11 @@ def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps:
         updates, moments = optimiser.update(gradient, state.moments, state.params)
         return State(optax.apply_updates(state.params, updates), moments, state.step + 1)
 
-    return jax.lax.fori_loop(0, steps, step, state)
+    if on_cpu():
+        return jax.lax.fori_loop(0, steps, step, state)
+    turns, rest = steps // STEPS_PER_LOOP, steps % STEPS_PER_LOOP
+    state = jax.lax.fori_loop(0, turns, lambda _, s: jax.lax.fori_loop(0, STEPS_PER_LOOP, step, s), state)
+    return jax.lax.fori_loop(0, rest, step, state)
 
 
 def dropout_key(hyper: Hyper, step: Int[Array, ""]) -> PRNGKeyArray:

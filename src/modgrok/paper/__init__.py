@@ -14,6 +14,8 @@ ITEMS = {
     "table1": "networks with the paper's closed-form weights on six polynomials: error and accuracy",
     "table2": "networks trained on polynomials of the form h(g1 + g2) and near it, and the accuracy predicted for each",
     "figure1": "accuracy of the S-term sum against width: the width needed grows exponentially with S",
+    "figure2": "training on n1 + n2 + n3 + n4 mod 11: losses, accuracies and the inverse participation ratio",
+    "figure3": "training on n1 n2 mod 97: losses, accuracies and the inverse participation ratio",
     "widths": "hidden neurons of the S-term sum by design, beside those of the literature",
     "endtoend": "the joined architecture trained end to end: does depth make polynomials learnable?",
     "strong": "the strong hypothesis: other architectures, losses, optimisers and regularisers",
