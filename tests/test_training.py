@@ -10,6 +10,7 @@ import pytest
 from modgrok import models, training
 from modgrok.circuit import Expert
 from modgrok.errors import InputError
+from modgrok.objective import squared_error
 from modgrok.training import Shape, TrainConfig, hyper
 
 start, advance, measure, advance_and_measure = (
@@ -91,7 +92,7 @@ def test_rows_past_the_training_set_have_no_influence(gradient):
 
 
 def test_metrics_are_what_the_whole_table_says(monkeypatch):
-    monkeypatch.setitem(training.BLOCK_BYTES, "scatter", 4 * 20 * 30)
+    monkeypatch.setitem(training.BLOCK_BYTES, "cpu", 4 * 20 * 30)
     shape, settings, table = Shape(11, 2, 20, 2, 70), hyper(seed=2, train_rows=70), sum_table(11, 2)
     examples, state = start(shape, settings, jnp.asarray(table))
     state, metrics = advance_and_measure(shape, settings, examples, state, 20)
@@ -113,15 +114,15 @@ def test_blocks_add_up_to_the_whole_gradient(monkeypatch):
 
     @jax.jit
     def gradient(params, blocks):
-        def loss(params, block):
-            logits = training.apply(params, block.inputs)
-            return jnp.sum(block.weights * training.row_losses(logits, block.targets))
+        def loss(params, block, key):
+            logits = models.apply(shape.architecture, params, models.Rows(block.inputs, None, block.weights))
+            return jnp.sum(block.weights * squared_error(logits, block.targets))
 
-        return training.summed_gradient(loss, params, blocks)
+        return training.summed_gradient(loss, params, blocks, jax.random.key(0))
 
     found = []
     for rows_at_once, blocks in ((30, (1, 30)), (4, (8, 4))):
-        monkeypatch.setitem(training.BLOCK_BYTES, "scatter", 4 * 16 * rows_at_once)
+        monkeypatch.setitem(training.BLOCK_BYTES, "cpu", 4 * 16 * rows_at_once)
         split = training.training_blocks(shape, settings, examples)
         assert split.weights.shape == blocks
         assert np.sum(split.weights) == pytest.approx(1) and np.count_nonzero(split.weights) == 25

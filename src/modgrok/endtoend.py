@@ -31,17 +31,10 @@ from modgrok.circuit import Expert
 from modgrok.data import residue_groups, shuffled_rows, table_inputs
 from modgrok.ensemble import device_memory, pick
 from modgrok.mix import Learnt, relabelled
+from modgrok.models import gathered_sum, init_power
+from modgrok.objective import adamw, squared_error
 from modgrok.plan import Plan
-from modgrok.training import (
-    Examples,
-    Hyper,
-    Shape,
-    State,
-    gathered_sum,
-    init,
-    optimiser,
-    row_losses,
-)
+from modgrok.training import Examples, Hyper, Shape, State
 
 STARTS = ("experts", "generic", "first", "last", "scratch")
 
@@ -89,7 +82,7 @@ def random_experts(layout: Layout, key: Array) -> Experts:
     """Experts as training.py starts them."""
     shapes = [Shape(layout.modulus, len(wires), layout.width, 2, layout.train_rows) for wires in layout.wires]
     keys = jax.random.split(key, len(shapes))
-    return tuple(init(shape, jnp.float32(0.5), key=key) for shape, key in zip(shapes, keys))
+    return tuple(init_power(shape, jnp.float32(0.5), key=key) for shape, key in zip(shapes, keys))
 
 
 def starting_experts(start: str, plan: Plan, layout: Layout, learnt: Sequence[Learnt], key: Array) -> Experts:
@@ -111,7 +104,7 @@ def apply(
     inputs: Int[Array, "row variable"],
     groups: Int[Array, "variable p slot"] | None = None,
 ) -> Float[Array, "row class"]:
-    """The circuit on many rows, with one β for all experts; `groups` as in `training.apply`."""
+    """The circuit on many rows, with one β for all experts; `groups` as in `models.gathered_sum`."""
     signals: list[Array] = []
     output: Array
     for k, (expert, wires) in enumerate(zip(experts, layout.wires)):
@@ -138,7 +131,7 @@ def split(layout: Layout, hyper: Hyper, table: Int[Array, "row"]) -> Examples:
 
 
 def begin(hyper: Hyper, experts: Experts) -> State:
-    return State(experts, optimiser(hyper).init(experts), jnp.int32(0))
+    return State(experts, adamw(hyper).init(experts), jnp.int32(0))
 
 
 def advance(
@@ -149,10 +142,10 @@ def advance(
     inputs, targets = table_inputs(rows, layout.modulus, layout.variables), examples.table[rows]
 
     def loss(experts: Experts) -> Float[Array, ""]:
-        return jnp.mean(row_losses(apply(layout, experts, beta, inputs, examples.groups), targets))
+        return jnp.mean(squared_error(apply(layout, experts, beta, inputs, examples.groups), targets))
 
     def step(_: Array, state: State) -> State:
-        updates, moments = optimiser(hyper).update(jax.grad(loss)(state.params), state.moments, state.params)
+        updates, moments = adamw(hyper).update(jax.grad(loss)(state.params), state.moments, state.params)
         return State(optax.apply_updates(state.params, updates), moments, state.step + 1)
 
     return jax.lax.fori_loop(0, steps, step, state)
@@ -166,7 +159,7 @@ def measure(
     def part(rows: Int[Array, "row"]) -> tuple[Array, Array]:
         logits = apply(layout, experts, beta, table_inputs(rows, layout.modulus, layout.variables))
         targets = examples.table[rows]
-        return jnp.mean(row_losses(logits, targets)), jnp.mean(jnp.argmax(logits, axis=-1) == targets)
+        return jnp.mean(squared_error(logits, targets)), jnp.mean(jnp.argmax(logits, axis=-1) == targets)
 
     train_loss, train_accuracy = part(examples.shuffled[: layout.train_rows])
     test_loss, test_accuracy = part(examples.shuffled[layout.train_rows :])
