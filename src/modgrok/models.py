@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from modgrok.circuit import Expert
@@ -228,7 +229,7 @@ def apply_mlp(
             hidden = layer_norm(hidden, params.norms[k])
         elif architecture.norm == "batch":
             used.append(moments[k] if moments else weighted_moments(hidden, rows.weights))
-            hidden = standardised(hidden, *used[-1], params.norms[k])
+            hidden = standardised(hidden, used[-1].mean[None], used[-1].variance[None], params.norms[k])
         hidden = dropped(ACTIVATIONS[architecture.activation](hidden), architecture.dropout, key, k)
     return hidden @ params.readout, tuple(used)
 
@@ -244,7 +245,7 @@ def apply_transformer(
         )
         for v in range(variables)
     ]
-    stream = jnp.stack([*tokens, jnp.zeros_like(tokens[0])], axis=1) + params.positions
+    stream = jnp.stack([*tokens, jnp.zeros_like(tokens[0])], axis=1) + params.positions[None]
     for k, layer in enumerate(params.layers):
         read = 1 if k + 1 == len(params.layers) else variables + 1
         attention_norm, mlp_norm = layer.norms or (None, None)
@@ -268,8 +269,8 @@ def attend(layer: Layer, stream: Float[Array, "row token width"], read: int) -> 
         heads(stream @ layer.value),
     )
     scores = jnp.einsum("rqhc,rkhc->rhqk", queries, keys) / jnp.sqrt(width // HEADS)
-    causal = jnp.arange(tokens) <= jnp.arange(tokens - read, tokens)[:, None]
-    shares = jax.nn.softmax(jnp.where(causal, scores, -jnp.inf), axis=-1)
+    causal = np.tri(tokens, dtype=bool)[-read:]
+    shares = jax.nn.softmax(jnp.where(causal[None, None], scores, -jnp.inf), axis=-1)
     return jnp.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, read, width) @ layer.output
 
 
@@ -280,14 +281,15 @@ def layer_norm(x: Float[Array, "... width"], norm: Norm | None) -> Float[Array, 
 
 
 def standardised(x: Array, mean: Array, variance: Array, norm: Norm) -> Array:
-    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * norm.scale + norm.shift
+    scale, shift = (jnp.expand_dims(weight, range(x.ndim - 1)) for weight in norm)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale + shift
 
 
 def weighted_moments(x: Float[Array, "row width"], weights: Float[Array, "row"] | None) -> Moments:
     if weights is None:
         weights = jnp.full(x.shape[0], 1 / x.shape[0])
     mean = weights @ x
-    return Moments(mean, weights @ (x - mean) ** 2)
+    return Moments(mean, weights @ (x - mean[None]) ** 2)
 
 
 def dropped(x: Array, rate: float, key: PRNGKeyArray | None, place: int) -> Array:

@@ -9,38 +9,42 @@ from modgrok.training import TrainConfig
 
 MODELS: dict[str, dict[str, Any]] = {
     "power": {},
-    "mlp": {
-        "depth": 3,
-        "width": 256,
-        "loss": "cross-entropy",
-        "learning_rate": 0.003,
-        "weight_decay": 3.0,
-    },
+    "mlp": {"depth": 3, "width": 256, "loss": "cross-entropy", "learning_rate": 0.01, "weight_decay": 3.0},
     "transformer": {
         "depth": 1,
         "width": 128,
         "loss": "cross-entropy",
-        "learning_rate": 0.001,
+        "learning_rate": 0.003,
         "weight_decay": 1.0,
         "init_scale": 1.0,
-        "steps": 4000,
+        "steps": 3000,
     },
 }
-"""What each model has in place of `TrainConfig`'s own defaults."""
+"""What a model has in place of `TrainConfig`'s own defaults."""
 
-OPTIMISER: dict[str, dict[str, Any]] = {
-    "adamw": {},
-    "adam": {"weight_decay": 0.0},
-    "sgd": {"learning_rate": 1.0, "weight_decay": 1e-4},
-    "muon": {"learning_rate": 0.01, "weight_decay": 1.0, "beta1": 0.95},
+OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
+    "power": {
+        "adam": {"weight_decay": 0.0},
+        "sgd": {"learning_rate": 20.0, "weight_decay": 1e-5, "steps": 3000},
+        "muon": {"learning_rate": 0.01, "weight_decay": 1.0, "beta1": 0.95},
+    },
+    "mlp": {
+        "adam": {"weight_decay": 0.0},
+        "sgd": {"learning_rate": 0.5, "weight_decay": 1e-3, "steps": 5000},
+        "muon": {"learning_rate": 0.1, "weight_decay": 0.5, "beta1": 0.95, "steps": 2000},
+    },
+    "transformer": {
+        "adam": {"weight_decay": 0.0},
+        "sgd": {"learning_rate": 0.5, "weight_decay": 1e-3, "steps": 5000},
+        "muon": {"learning_rate": 0.02, "weight_decay": 0.3, "beta1": 0.95, "steps": 1000},
+    },
 }
-"""What each optimiser has in place of that."""
+"""What a model has in place of that, with another optimiser than AdamW."""
 
 
 def preset(**given: Any) -> TrainConfig:
     """The config of these settings; what is not given is what suits the model and the optimiser."""
-    model, optimiser = given.get("model", "power"), given.get("optimiser", "adamw")
-    for name, value, known in (("model", model, MODELS), ("optimiser", optimiser, OPTIMISER)):
-        if value not in known:
-            raise InputError(f"{name} must be {' or '.join(known)}, got {value!r}")
-    return TrainConfig(**(MODELS[model] | OPTIMISER[optimiser] | given))
+    model = given.get("model", "power")
+    if model not in MODELS:
+        raise InputError(f"model must be {' or '.join(MODELS)}, got {model!r}")
+    return TrainConfig(**(MODELS[model] | OPTIMISER[model].get(given.get("optimiser", "adamw"), {}) | given))

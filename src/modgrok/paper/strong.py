@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
@@ -43,33 +44,34 @@ LEARNED_OUTSIDE = (
 
 POLYNOMIALS = {97: (*CONTROLS, *TABLE2, *LEARNED_OUTSIDE), 23: (*CONTROLS, *TABLE2)}
 
+MSE = {"loss": "mse", "learning_rate": 0.005, "weight_decay": 5.0}
+SQUARE = {"loss": "mse", "learning_rate": 0.005, "weight_decay": 1.0}
+
 SETTINGS: dict[str, dict[str, Any]] = {
     "x², MSE, AdamW": {},
-    "x², cross-entropy, AdamW": {"loss": "cross-entropy"},
+    "MLP 3 ReLU, cross-entropy, AdamW": {"model": "mlp"},
+    "transformer 1, cross-entropy, AdamW": {"model": "transformer", "steps": 2000},
+    "x², cross-entropy, AdamW": {"loss": "cross-entropy", "weight_decay": 1.0},
     "x², MSE, SGD": {"optimiser": "sgd"},
     "x², MSE, Muon": {"optimiser": "muon"},
+    "x², MSE, Adam": {"optimiser": "adam"},
     "x², MSE, Adam, dropout": {"optimiser": "adam", "dropout": 0.3},
-    "MLP 2 ReLU, MSE, AdamW": {"model": "mlp", "depth": 2, "loss": "mse"},
-    "MLP 3 ReLU, cross-entropy, AdamW": {"model": "mlp"},
+    "MLP 2 ReLU, MSE, AdamW": {"model": "mlp", "depth": 2} | MSE,
+    "MLP 3 x², MSE, AdamW, LayerNorm": {"model": "mlp", "activation": "square", "norm": "layer"} | SQUARE,
+    "MLP 3 ReLU, cross-entropy, AdamW, dropout": {"model": "mlp", "dropout": 0.2},
     "MLP 3 ReLU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "norm": "layer"},
     "MLP 3 GELU, cross-entropy, AdamW, BatchNorm": {"model": "mlp", "activation": "gelu", "norm": "batch"},
-    "MLP 3 x², MSE, AdamW, LayerNorm": {"model": "mlp", "activation": "square", "norm": "layer", "loss": "mse"},
-    "MLP 4 ReLU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "depth": 4, "norm": "layer"},
     "MLP 3 ReLU, cross-entropy, Muon": {"model": "mlp", "optimiser": "muon"},
-    "MLP 3 ReLU, cross-entropy, AdamW, dropout": {"model": "mlp", "dropout": 0.2},
-    "transformer 1, cross-entropy, AdamW": {"model": "transformer"},
-    "transformer 1, MSE, AdamW, LayerNorm": {"model": "transformer", "norm": "layer", "loss": "mse"},
-    "transformer 1, cross-entropy, AdamW, LayerNorm, dropout": {
-        "model": "transformer",
-        "norm": "layer",
-        "dropout": 0.1,
-    },
-    "transformer 2, cross-entropy, AdamW, LayerNorm": {"model": "transformer", "depth": 2, "norm": "layer"},
+    "MLP 4 GELU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "activation": "gelu", "depth": 4, "norm": "layer"},
+    "transformer 1, cross-entropy, Muon, LayerNorm": {"model": "transformer", "optimiser": "muon", "norm": "layer"},
+    "transformer 1, MSE, AdamW, LayerNorm": {"model": "transformer", "norm": "layer", "loss": "mse", "steps": 2000},
+    "transformer 1, cross-entropy, AdamW, dropout": {"model": "transformer", "dropout": 0.1, "steps": 2000},
+    "transformer 2, cross-entropy, AdamW": {"model": "transformer", "depth": 2, "steps": 1500},
 }
 """Each setting, and what it has in place of its model's and optimiser's defaults; the most telling ones first."""
 
 QUICK = ("x², MSE, AdamW", "MLP 3 ReLU, cross-entropy, AdamW, LayerNorm")
-FACTORS = ((1.0, 1.0), (1.0, 0.3), (0.3, 1.0))
+FACTORS = ((1.0, 1.0), (1.0, 0.4), (0.5, 2.0))
 """(learning rate, weight decay) of the variants of a setting, in units of its own."""
 
 THREADS = 3
@@ -150,19 +152,24 @@ def train_missing(
     stored = read_rows(store)
     known = {key(row) for row in stored}
     missing = [group for group in wanted if not known >= {key(row) for row in group.rows()}]
-    start, done = time.perf_counter(), len(wanted) - len(missing)
+    start, done, lock = time.perf_counter(), len(wanted) - len(missing), Lock()
 
-    def train(group: Group) -> Rows:
-        late = time_limit is not None and time.perf_counter() - start > time_limit
-        return [] if late else train_group(group)
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        for future in as_completed([pool.submit(train, group) for group in missing]):
-            stored += future.result()
+    def train(group: Group) -> None:
+        nonlocal done
+        if time_limit is not None and time.perf_counter() - start > time_limit:
+            return
+        rows = train_group(group)
+        with lock:
+            stored.extend(rows)
             write_rows(store, stored)
             done += 1
             if progress:
                 progress(done, len(wanted))
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        trained = [pool.submit(train, group) for group in missing]
+    for future in trained:
+        future.result()
     planned = {key(row) for group in wanted for row in group.rows()}
     return [row for row in stored if key(row) in planned]
 
