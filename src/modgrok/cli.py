@@ -26,6 +26,7 @@ COMMANDS = {
     "inspect": "spectra, phases and the analytical network nearest to a trained one",
     "census": "train thousands of networks by a plan, and draw, fit and query what they show",
     "bench": "measure training speed side by side with the loops that people write",
+    "mix": "train experts on sums and products, and join them into a network for a polynomial",
     "paper": "reproduce a table or figure of the paper",
 }
 

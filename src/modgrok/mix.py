@@ -18,12 +18,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.circuit import Expert, batch_logits, single
 from modgrok.compiler import assemble, candidate_plans, read
-from modgrok.data import function_table, train_count
 from modgrok.ensemble import train_ensemble
 from modgrok.errors import InputError
 from modgrok.exact import exact_expert, full_kernel
@@ -31,7 +32,7 @@ from modgrok.expression import to_text
 from modgrok.field import exp_table, log_table
 from modgrok.network import Network
 from modgrok.plan import ABSORBED, Plan, Step
-from modgrok.training import Shape, hyper
+from modgrok.training import TrainConfig
 
 TASKS = {"sum": "n1 + n2", "product": "n1 n2"}
 """What a trained expert learns: never the polynomial itself."""
@@ -56,11 +57,20 @@ class MixSettings:
     def __post_init__(self) -> None:
         if self.trained not in TRAINED:
             raise InputError(f"trained must be one of {', '.join(TRAINED)}, got {self.trained!r}")
-        for name in ("width", "steps"):
-            if getattr(self, name) < 1:
-                raise InputError(f"{name} must be at least 1, got {getattr(self, name)}")
-        if self.seed < 0:
-            raise InputError(f"the seed must be a non-negative integer, got {self.seed}; give --seed 0")
+        self.config("sum", modulus=2, seed=self.seed)  # refuses bad numbers
+
+    def config(self, task: str, modulus: int, seed: int) -> TrainConfig:
+        """The training of one expert."""
+        return TrainConfig(
+            TASKS[task],
+            modulus,
+            width=self.width,
+            steps=self.steps,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            fraction=self.fraction,
+            seed=seed,
+        )
 
 
 class Learnt(NamedTuple):
@@ -128,15 +138,10 @@ def train_tasks(
     tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Callable[[int, int], None] | None = None
 ) -> list[Learnt]:
     """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own."""
-    tables = np.stack([function_table(TASKS[task], modulus)[0] for task in tasks])
-    train_rows = train_count(settings.fraction, modulus**2)
-    shape = Shape(modulus, 2, settings.width, 2, train_rows)
-    chosen = hyper(
-        seed=settings.seed + np.arange(len(tasks)),
-        train_rows=train_rows,
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-    )
+    trainings = [settings.config(task, modulus, settings.seed + k).task() for k, task in enumerate(tasks)]
+    shape, train_rows = replace(trainings[0].shape, order="additive"), trainings[0].shape.train_rows
+    chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(training.hyper for training in trainings))
+    tables = np.stack([training.table for training in trainings])
     metrics, experts = train_ensemble(shape, chosen, tables, steps=settings.steps, progress=progress)
     right = metrics.train_accuracy * train_rows
     if train_rows < shape.rows:

@@ -1,0 +1,130 @@
+"""Trained experts joined into networks: relabelling, β, the mixture on whole tables, the command."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from cases import VALID, Valid
+
+from modgrok.cli import main
+from modgrok.commands.mix import advice
+from modgrok.compiler import assemble, candidate_plans, read
+from modgrok.errors import InputError
+from modgrok.exact import exact_expert, full_kernel
+from modgrok.mix import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
+from modgrok.network import Network, load
+from modgrok.plan import product_step, sum_step
+from modgrok.verification import predict, verify
+
+POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
+QUICK = {"width": 200, "steps": 300, "fraction": 0.8}
+SMALL_CASES = [case for case in VALID if case.modulus <= 13 and case.modulus ** len(case.variables) < 20_000]
+
+
+def perfect_expert(task: str, p: int):
+    """An expert for n1 + n2 or n1 n2 without error, in the place of a trained one."""
+    residues = np.arange(p)
+    lines = np.stack([residues, residues])
+    step = sum_step([0, 1], lines, p, "") if task == "sum" else product_step([0, 1], lines, residues, "")
+    return exact_expert(step, full_kernel(step.order))
+
+
+@pytest.mark.parametrize("case", SMALL_CASES, ids=lambda case: f"{case.text} mod {case.modulus}")
+def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
+    tree, p = read(case.text, case.modulus)
+    for plan in candidate_plans(tree, p):
+        experts = [relabelled(perfect_expert(task_of(step), p), step) for step in plan.steps]
+        assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps))
+        network = Network(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
+        assert verify(network).accuracy == 1.0
+
+
+def test_experts_that_never_saw_the_polynomial_compute_it_on_its_whole_table():
+    network = mix(POLYNOMIAL, 13, MixSettings(**QUICK))
+    assert [step["task"] for step in network.plan] == ["n1 n2"] * 3 + ["n1 + n2"] * 2
+    for x in range(13):
+        for y in range(13):
+            assert predict(network, x, y).value == (2 * x**4 * y + x**2 * y**2 + 3 * x * y**3) % 13
+    for step in network.plan:
+        assert step["trained"] and step["train_fraction"] == 0.8
+        assert step["task_accuracy"] == step["own_accuracy"] == 1.0
+        assert step["beta"] == pytest.approx(np.log(13 / np.finfo(np.float32).eps) / step["margin"])
+
+
+@pytest.mark.parametrize("trained, kinds", [("sums", {"sum"}), ("products", {"product"}), ("none", set())])
+def test_trained_and_analytical_experts_mix(trained: str, kinds: set[str]):
+    network = mix(POLYNOMIAL, 13, MixSettings(trained=trained, **QUICK))
+    assert verify(network).accuracy == 1.0
+    for step in network.plan:
+        assert step["trained"] == (step["kind"] in kinds)
+        assert step["trained"] or step["margin"] == pytest.approx(1, abs=1e-4)
+
+
+def test_experts_are_shared_between_steps_unless_they_are_separate():
+    shared = mix("n1 + n2 + n3", 13, MixSettings(trained="sums", **QUICK | {"steps": 1}))
+    separate_sums = mix("n1 + n2 + n3", 13, MixSettings(separate=True, **QUICK | {"steps": 1}))
+    for network, same in ((shared, True), (separate_sums, False)):
+        one, two = network.circuit.experts
+        assert np.array_equal(one.embed, two.embed) is same
+
+
+def test_products_are_right_where_a_factor_is_zero():
+    network = mix("n1 n2^2", 13, MixSettings(**QUICK))
+    assert {predict(network, 0, y).value for y in range(13)} | {predict(network, x, 0).value for x in range(13)} == {0}
+
+
+def test_sums_work_for_composite_moduli():
+    assert verify(mix("2n1 + n2^2 + 1", 12, MixSettings(**QUICK))).accuracy == 1.0
+
+
+def test_an_expert_that_did_not_learn_is_reported():
+    network = mix(POLYNOMIAL, 13, MixSettings(**QUICK | {"steps": 1}))
+    assert verify(network).accuracy < 0.5
+    assert all(step["own_accuracy"] < 0.5 and step["beta"] == 100 for step in network.plan)
+    assert "e1, e2, e3, e4, e5 did not learn" in advice([dict(step) for step in network.plan])
+
+
+def test_margins_and_beta():
+    logits = np.array([[0.0, 1.0, 0.25], [0.5, 0.0, 0.75]])
+    np.testing.assert_allclose(row_margins(logits, np.array([1, 0])), [0.75, -0.25])
+    beta = choose_beta(0.5, 97)
+    assert 97 * np.exp(-beta * 0.5) == pytest.approx(np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize(
+    "settings, message",
+    [
+        ({"trained": "some"}, "trained must be one of all, sums, products, none"),
+        ({"width": 0}, "width must be a whole number from 1"),
+        ({"steps": 0}, "steps must be a whole number from 1"),
+        ({"fraction": 1.5}, "fraction must be above 0 and at most 1"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be a number >= 0"),
+    ],
+)
+def test_bad_settings_are_refused(settings: dict, message: str):
+    with pytest.raises(InputError, match=message):
+        MixSettings(**settings)
+
+
+def test_products_need_a_prime():
+    with pytest.raises(InputError, match="products of variables need a prime modulus, got 12"):
+        mix("n1 n2", 12, MixSettings(**QUICK))
+
+
+def test_the_command_prints_json_and_writes_a_network(capsys, tmp_path):
+    file = tmp_path / "mix.safetensors"
+    flags = ["--width", "200", "--steps", "300", "--fraction", "0.8", "--out", str(file), "--json"]
+    assert main(["mix", "n1 n2 + n1^2", "--mod", "13", *flags]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["accuracy"], result["rows_checked"], result["method"]) == (1.0, 169, "mix")
+    assert result["min_margin"] > 0 and result["mse"] < 0.02
+    assert [step["kind"] for step in result["experts"]] == ["product", "sum"]
+    assert predict(load(file), 5, 7).value == (5 * 7 + 25) % 13
+
+
+def test_the_command_fails_and_advises_when_the_network_is_wrong(capsys):
+    assert main(["mix", "n1 n2", "--mod", "13", "--steps", "1", "--width", "200", "--fraction", "0.8"]) == 1
+    assert "try more --steps" in " ".join(capsys.readouterr().out.split())
