@@ -104,7 +104,7 @@ def apply(
     inputs: Int[Array, "row variable"],
     groups: Int[Array, "variable p slot"] | None = None,
 ) -> Float[Array, "row class"]:
-    """The circuit on many rows, with one β for all experts; `groups` as in `models.gathered_sum`."""
+    """The circuit on many rows, with one β for all experts; `groups` as in `training.apply`."""
     signals: list[Array] = []
     output: Array
     for k, (expert, wires) in enumerate(zip(experts, layout.wires)):
