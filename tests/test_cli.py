@@ -97,6 +97,16 @@ def test_a_network_goes_through_compile_verify_and_predict(modgrok):
     assert (sampled["rows_checked"], sampled["rows_total"]) == (50, 121)
 
 
+def test_every_key_is_documented(modgrok):
+    documented = (Path(__file__).parent.parent / "docs" / "commands.md").read_text(encoding="utf-8")
+    results = [modgrok("compile", "n1 n2 + n1", "--mod", "5", "--out", "net.safetensors", "--json").json]
+    results += [modgrok("verify", "net.safetensors", "--json").json]
+    results += [modgrok("predict", "net.safetensors", "1", "2", "--json").json]
+    results += results[0]["experts"]
+    for key in {key for result in results for key in result}:
+        assert f"`{key}`" in documented, key
+
+
 def test_people_get_tables(modgrok):
     made = modgrok(*SUM, "--out", "sum.safetensors")
     assert made.code == 0
