@@ -18,7 +18,8 @@ ORDER = [
     *("errors", "field", "files", "expression", "polynomial", "circuit", "network"),
     *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
     *("separable", "prediction", "data", "spectrum", "waves", "inspection"),
-    *("models", "training", "ensemble", "diagnosis", "runs", "census", "bench"),
+    *("models", "objective", "training", "ensemble", "presets", "mix", "endtoend"),
+    *("diagnosis", "runs", "census", "bench"),
     *("figures", "paper", "report", "web", "commands", "cli", "__main__"),
 ]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""
