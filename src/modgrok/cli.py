@@ -11,6 +11,7 @@ import argparse
 import json
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -58,8 +59,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def positional(word: str) -> str:
-    """`word` with a space before a single minus, so that argparse takes '-n1' for an expression and no option."""
-    return f" {word}" if word.startswith("-") and word[1:2] not in ("", "-", "h") else word
+    """`word` with a space before its minus, so that argparse takes '-n1' for an expression and not for an option."""
+    option_or_number = re.fullmatch(r"-|-h|--.*|-[0-9.]+", word, re.DOTALL)
+    return f" {word}" if word.startswith("-") and not option_or_number else word
 
 
 def run_command(argv: list[str]) -> int:
