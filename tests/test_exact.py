@@ -6,10 +6,11 @@ import random
 
 import numpy as np
 import pytest
+
 from modgrok.certificate import certify, logit_bound, step_margin
 from modgrok.circuit import batch_logits, single
-from modgrok.compiler import compile_exact, prove
 from modgrok.compiler import ExactSettings as Settings
+from modgrok.compiler import compile_exact, prove
 from modgrok.errors import InputError
 from modgrok.exact import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
 from modgrok.expression import parse
