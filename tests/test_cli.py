@@ -308,7 +308,6 @@ print(found.rows_checked, found.accuracy, len(reports), resource.getrusage(resou
 """
 
 
-@pytest.mark.slow
 def test_memory_of_a_large_check():
     """249,001 rows of a two-term sum of width 2000: below 1.5 GiB, and progress comes often."""
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes there, in KiB elsewhere
