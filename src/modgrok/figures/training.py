@@ -17,16 +17,20 @@ INITIAL = COLOURS[6]
 Columns: TypeAlias = Mapping[str, Sequence[float] | np.ndarray]
 
 
-def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path) -> list[Path]:
+def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, log_steps: bool = False) -> list[Path]:
     """Three panels: (a) losses, (b) accuracies and mean IPR, (c) IPR distributions before and after.
 
-    `curves` has the columns of a run's metrics, `neurons` those of its neurons.
+    `curves` has the columns of a run's metrics, `neurons` those of its neurons. A logarithmic axis of steps suits
+    long runs that grok early.
     """
     with drawing(stem, width=9.0, height=2.9) as figure:
         panels = figure.subplots(1, 3)
         draw_losses(panels[0], curves)
         draw_accuracies(panels[1], curves)
         draw_distributions(panels[2], neurons)
+        if log_steps:
+            for axes in panels[:2]:
+                axes.set_xscale("log")
         for axes, letter in zip(panels, "abc"):
             axes.set_title(f"({letter})", loc="left", fontweight="bold")
         figure.suptitle(title)
@@ -48,7 +52,7 @@ def draw_accuracies(axes: Axes, curves: Columns) -> None:
     if np.ptp(np.asarray(curves["alive"])) > 0:
         plot_known(axes, curves, "ipr_alive", color=PERIODIC, linestyle="--", label="mean IPR of the living")
     axes.set(xlabel="steps", ylabel="accuracy, IPR", ylim=(-0.02, 1.04))
-    axes.legend(loc="lower right")
+    axes.legend(loc="best")
 
 
 def plot_known(axes: Axes, curves: Columns, name: str, **style: Any) -> None:
@@ -73,4 +77,4 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             shares = np.full(known.size, 1 / known.size)
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
-    axes.legend(loc="upper center")
+    axes.legend(loc="best")

@@ -24,4 +24,4 @@ def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None 
 
 def draw(result: dict[str, Any], folder: Path) -> list[Path]:
     title = rf"$n_1 + n_2 + n_3 + n_4$ mod 11, width {result['settings']['width']}: trained on half of the table"
-    return draw_training(result["curves"], result["neurons"], title, folder / "figure2")
+    return draw_training(result["curves"], result["neurons"], title, folder / "figure2", log_steps=True)
