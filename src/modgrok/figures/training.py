@@ -30,7 +30,8 @@ def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, 
         draw_distributions(panels[2], neurons)
         if log_steps:
             for axes in panels[:2]:
-                axes.set_xscale("log")
+                axes.set_xscale("symlog", linthresh=10)
+                axes.set_xlim(left=0)
         for axes, letter in zip(panels, "abc"):
             axes.set_title(f"({letter})", loc="left", fontweight="bold")
         figure.suptitle(title)
@@ -46,13 +47,13 @@ def draw_losses(axes: Axes, curves: Columns) -> None:
 
 def draw_accuracies(axes: Axes, curves: Columns) -> None:
     """Accuracies and mean IPR; that of the living neurons too, where some have died."""
-    plot_known(axes, curves, "train_accuracy", color=TRAIN, label="train accuracy")
-    plot_known(axes, curves, "test_accuracy", color=TEST, label="test accuracy")
+    plot_known(axes, curves, "train_accuracy", color=TRAIN, label="train")
+    plot_known(axes, curves, "test_accuracy", color=TEST, label="test")
     plot_known(axes, curves, "ipr", color=PERIODIC, label="mean IPR")
     if np.ptp(np.asarray(curves["alive"])) > 0:
-        plot_known(axes, curves, "ipr_alive", color=PERIODIC, linestyle="--", label="mean IPR of the living")
+        plot_known(axes, curves, "ipr_alive", color=PERIODIC, linestyle="--", label="IPR, living")
     axes.set(xlabel="steps", ylabel="accuracy, IPR", ylim=(-0.02, 1.04))
-    axes.legend(loc="best")
+    axes.legend(loc="lower right", handlelength=1.4)
 
 
 def plot_known(axes: Axes, curves: Columns, name: str, **style: Any) -> None:
@@ -77,4 +78,5 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             shares = np.full(known.size, 1 / known.size)
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
-    axes.legend(loc="best")
+    axes.margins(y=0.25)
+    axes.legend(loc="upper center")

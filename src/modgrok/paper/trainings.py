@@ -44,7 +44,9 @@ def compute_training(
     fall, fell_at = largest_fall(curves["step"], curves[periodicity])
     claims = {
         "every training and test row is learned": last["train_accuracy"] == last["test_accuracy"] == 1.0,
-        "the test rows come after the training rows": None not in (memorised, grokked) and memorised < grokked,
+        "the test rows come after the training rows": memorised is not None
+        and grokked is not None
+        and memorised < grokked,
         "the mean IPR rises monotonically": fall < JITTER,
     }
     verdict = "reproduced" if all(claims.values()) else "partly reproduced" if any(claims.values()) else "differs"
