@@ -36,7 +36,7 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
         (
             {"train_loss": [0.01] * 4 + [np.nan] * 6},
             "diverged",
-            r"by step 40 .* learning rate too large",
+            r"by step 40 .* learning rate too large.*--learning-rate 0\.00125",
         ),
         (
             {
@@ -46,7 +46,7 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
                 "test_accuracy": 0.01,
             },
             "collapsed",
-            r"answers nearly 0 everywhere \(loss 0\.01031, and 1/p is 0\.01031\).* weight decay too strong \(5\)",
+            r"nearly 0 .*loss 0\.01031, and 0 itself has 0\.01031\).* too strong \(5\).*--weight-decay 1\.25",
         ),
         ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00% of the test rows.*--steps 2000"),
         (FLAT, "memorised", r"2\.00% of the test rows \(about chance\).*outside the class"),

@@ -69,7 +69,7 @@ def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
         "diverged",
         f"Diverged: by step {step} the training loss was more than ten times what it began with, or not a number. "
         f"Likely cause: a learning rate too large ({config.learning_rate:g}) or initial weights too large "
-        f"(init_scale {config.init_scale:g}); try --learning-rate 0.005 --init-scale 0.5.",
+        f"(init_scale {config.init_scale:g}); try --learning-rate {config.learning_rate / 4:g}.",
     )
 
 
@@ -78,7 +78,8 @@ def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
         "collapsed",
         f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
         f"and 0 itself has {blank_loss(config):.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), "
-        f"or initial weights too small (init_scale {config.init_scale:g}); try --weight-decay 5 --init-scale 0.5.",
+        f"or initial weights too small (init_scale {config.init_scale:g}); "
+        f"try --weight-decay {config.weight_decay / 4:g}.",
     )
 
 
