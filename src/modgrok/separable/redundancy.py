@@ -25,22 +25,27 @@ def twin_classes(table: Int[np.ndarray, "p ..."]) -> Int[np.ndarray, "p ..."]:
 
 
 def redundancy(table: Int[np.ndarray, "p ..."], fraction: float) -> float:
-    """The expected share of test cells with a twin in a random training set of `fraction` of the cells, exactly.
+    """The expected share of test cells with a twin in a random training set of `fraction` of the cells."""
+    return answered_share(twin_classes(table), fraction)
 
-    Of N cells, T are tested. Given that a cell is tested, its k - 1 twins are all tested too with probability
-    Π_{j=1}^{k-1} (T - j) / (N - j).
+
+def answered_share(classes: Int[np.ndarray, "p ..."], fraction: float) -> float:
+    """The expected share of test cells one of whose class is in a random training set, exactly.
+
+    Of N cells, T are tested. Given that a cell is tested, the k - 1 others of its class are all tested too with
+    probability Π_{j=1}^{k-1} (T - j) / (N - j).
     """
-    cells = table.size
+    cells = classes.size
     trained = round(fraction * cells) if 0 < fraction < 1 else 0
     if not 0 < trained < cells:
         raise InputError(
             f"the training fraction must leave cells on both sides, got {fraction} of {cells}; give 0.5, for example"
         )
     tested = cells - trained
-    sizes, classes = np.unique(np.bincount(twin_classes(table).ravel()), return_counts=True)
+    sizes, counts = np.unique(np.bincount(classes.ravel()), return_counts=True)
     j = np.arange(1, sizes.max())
     missed = np.concatenate([[1.0], np.cumprod(np.maximum(tested - j, 0) / (cells - j))])
-    unanswered = sum(int(k) * int(n) * missed[k - 1] for k, n in zip(sizes, classes) if k)
+    unanswered = sum(int(k) * int(n) * missed[k - 1] for k, n in zip(sizes, counts) if k)
     return float(1 - unanswered / cells)
 
 

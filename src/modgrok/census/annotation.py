@@ -1,0 +1,84 @@
+"""What is known of the tables of a census before any training: verdicts, redundancy and the measures of complexity.
+
+Training takes a GPU and this does not, so it is a step of its own: it adds columns to every row and writes all rows to
+census.parquet. Rows that have them already keep them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from modgrok.census import store
+from modgrok.census.families import make_table
+from modgrok.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
+from modgrok.separable import classify_table, redundancy
+
+TIME_LIMIT = 0.5
+"""Seconds for the verdict on one family of one table; counting decides most of them in milliseconds."""
+
+ANNOTATIONS = pa.schema(
+    [
+        ("verdict", pa.string()),
+        ("verdict_family", pa.string()),
+        ("redundancy", pa.float64()),
+        ("permuted_redundancy", pa.float64()),
+        ("orbit_redundancy", pa.float64()),
+        ("effective_rank", pa.float64()),
+        ("unfolding_norm", pa.float64()),
+    ]
+)
+
+
+def annotate(folder: Path, *, progress: Callable[[int, int], None] = lambda done, total: None) -> pa.Table:
+    """Every row of the census with its annotations, which are written to the folder too."""
+    rows = store.read_rows(folder)
+    columns = {
+        field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
+        for field in ANNOTATIONS
+    }
+    missing = [k for k, verdict in enumerate(columns["verdict"]) if verdict is None]
+    keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
+    missing.sort(key=lambda k: tuple(keys[k].values()))
+    for done, k in enumerate(missing):
+        for name, value in facts(**keys[k]).items():
+            columns[name][k] = value
+        progress(done + 1, len(missing))
+    for field in ANNOTATIONS:
+        if field.name in rows.column_names:
+            rows = rows.drop_columns(field.name)
+        rows = rows.append_column(field, pa.array(columns[field.name], field.type))
+    store.write_rows(folder / store.WHOLE, rows)
+    return rows
+
+
+@lru_cache(maxsize=8)
+def facts(family: str, table_seed: int, modulus: int, fraction: float) -> dict[str, Any]:
+    """The annotations of one row; what depends on a split is null where every cell trains."""
+    table = make_table(family, modulus, table_seed)
+    lookups = {
+        name: measure(table.values, fraction) if fraction < 1 else None
+        for name, measure in (
+            ("redundancy", redundancy),
+            ("permuted_redundancy", permuted_redundancy),
+            ("orbit_redundancy", orbit_redundancy),
+        )
+    }
+    return table_facts(family, table_seed, modulus) | lookups
+
+
+@lru_cache(maxsize=8)
+def table_facts(family: str, table_seed: int, modulus: int) -> dict[str, Any]:
+    """What does not depend on the training fraction."""
+    values = make_table(family, modulus, table_seed).values
+    found = classify_table(values, modulus, time_limit=TIME_LIMIT)
+    return {
+        "verdict": found.status,
+        "verdict_family": found.best.family if found.best else None,
+        "effective_rank": effective_rank(values),
+        "unfolding_norm": unfolding_norm(values),
+    }
