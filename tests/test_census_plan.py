@@ -1,0 +1,78 @@
+"""Plans: what they expand to, and what is refused."""
+
+import json
+
+import pytest
+
+from modgrok.census.plan import load_plan, plan_from
+from modgrok.errors import InputError
+
+SETTINGS = {"moduli": [11, 13], "widths": [20], "fractions": [0.5, 1]}
+PLAN = {"steps": [10, 20], "tables": {"two-monomials": 3, "{a}x + {b}y^2": 2}, "settings": [SETTINGS]}
+
+
+def test_every_table_is_trained_at_every_setting():
+    plan = plan_from(PLAN)
+    networks = list(plan.networks())
+    assert plan.size() == len(networks) == 5 * 4
+    assert [network.number for network in networks] == list(range(20))
+    assert {(n.modulus, n.fraction, n.shape.train_rows) for n in networks} == {
+        (11, 0.5, 60), (11, 1.0, 121), (13, 0.5, 84), (13, 1.0, 169)
+    }  # fmt: skip
+    assert plan_from(json.loads(json.dumps(plan.json()))) == plan
+
+
+def test_share_takes_the_first_tables_and_seeds_train_them_again():
+    plan = plan_from(PLAN | {"settings": [SETTINGS | {"share": 0.5, "seeds": 3, "moduli": [11], "fractions": [0.5]}]})
+    networks = list(plan.networks())
+    assert [(n.family[:3], n.table_seed) for n in networks] == [
+        ("two", 0), ("two", 0), ("two", 0), ("two", 1), ("two", 1), ("two", 1), ("{a}", 0), ("{a}", 0), ("{a}", 0)
+    ]  # fmt: skip
+    assert len({(n.table_seed, n.seed) for n in networks}) == 6 and all(0 <= n.seed < 2**31 for n in networks)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"steps": [20, 10]}, "steps must be rising"),
+        ({"steps": ["a"]}, "steps takes whole numbers, got 'a'"),
+        ({"step": 3}, "unknown key 'step' in a plan; there are steps, tables, settings"),
+        ({"tables": {"randm": 3}}, "'randm' is neither a family"),
+        ({"tables": {"random": 0}}, "tables.random must be at least 1, got 0"),
+        ({"tables": {}}, "at least one family"),
+        ({"tables": {"random": 10**9}}, "at most 1,000,000 networks"),
+        ({"settings": [SETTINGS | {"moduli": [15]}]}, "must be a prime for a census, got 15 = 3 · 5"),
+        ({"settings": [SETTINGS | {"moduli": []}]}, "settings.moduli is empty"),
+        ({"settings": [SETTINGS | {"widths": [0]}]}, "width must be a whole number from 1"),
+        ({"settings": [SETTINGS | {"fractions": [1.5]}]}, "fraction must be above 0 and at most 1, got 1.5"),
+        ({"settings": [SETTINGS | {"share": 2}]}, "share must be above 0 and at most 1"),
+        ({"settings": [SETTINGS | {"seeds": 0}]}, "at least 1, got 0"),
+        ({"settings": [{"moduli": [11]}]}, "settings needs the key 'widths'"),
+        ({"settings": [SETTINGS, SETTINGS]}, "two blocks of settings ask for the same networks"),
+    ],
+)
+def test_wrong_plans_say_what_is_wrong(change, message):
+    with pytest.raises(InputError, match=message):
+        plan_from(PLAN | change)
+
+
+def test_files_that_are_no_plans(tmp_path):
+    with pytest.raises(InputError, match="cannot read the plan"):
+        load_plan(tmp_path / "none.toml")
+    (tmp_path / "bad.toml").write_text("steps = [")
+    with pytest.raises(InputError, match=r"bad\.toml is not TOML"):
+        load_plan(tmp_path / "bad.toml")
+    (tmp_path / "short.toml").write_text("steps = 3")
+    with pytest.raises(InputError, match=r"short\.toml: a plan needs the key 'tables'"):
+        load_plan(tmp_path / "short.toml")
+
+
+def test_the_published_plans_are_plans():
+    assert load_plan_size("plan.toml") >= 5000
+    assert load_plan_size("small.toml") == 200
+
+
+def load_plan_size(name):
+    from pathlib import Path
+
+    return load_plan(Path(__file__).parent.parent / "benchmarks" / "census" / name).size()

@@ -1,0 +1,134 @@
+"""A census: rows, resuming after kill -9, limits, and the store."""
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from modgrok.census import runner, store
+from modgrok.census.annotation import annotate
+from modgrok.census.families import make_table
+from modgrok.census.plan import plan_from
+from modgrok.ensemble import train_ensemble
+from modgrok.errors import InputError
+from modgrok.separable import redundancy
+from modgrok.training import Shape, hyper
+
+PLAN = plan_from(
+    {
+        "steps": [5, 400],
+        "tables": {"two-monomials": 6, "random": 5, "{a}x + {b}y": 1},
+        "settings": [{"moduli": [11], "widths": [30], "fractions": [0.5]}],
+    }
+)
+SCRIPT = """
+import sys
+from pathlib import Path
+from modgrok.census import runner, store
+runner.LARGEST_CHUNK = 2
+runner.run_census(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("census") / "unbroken"
+    with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
+        patch.setattr(runner, "LARGEST_CHUNK", 2)
+        assert runner.run_census(PLAN, folder)
+    return folder
+
+
+def start(folder):
+    return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], env=os.environ | {"PYTHONHASHSEED": "0"})
+
+
+def kill_after(folder, chunks):
+    """Start the census, kill -9 it as soon as so many chunks are there, and say how many there are then."""
+    process = start(folder)
+    deadline = time.monotonic() + 240
+    while len(list(folder.glob("chunk-*"))) < chunks and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    return len(list(folder.glob("chunk-*")))
+
+
+def test_killed_twice_and_resumed_it_has_the_rows_of_an_unbroken_one(unbroken, tmp_path):
+    folder = tmp_path / "killed"
+    store.claim_folder(PLAN, folder)
+    first = kill_after(folder, 1)
+    second = kill_after(folder, first + 1)
+    assert 1 <= first < second < 6
+    assert start(folder).wait() == 0
+    written = [row for path in folder.glob("chunk-*") for row in pq.read_table(path)["network"].to_pylist()]
+    assert sorted(written) == sorted([*range(12)] * 2)
+    rows, whole = store.read_rows(folder), store.read_rows(unbroken)
+    assert rows.select(store.SETTINGS.names) == whole.select(store.SETTINGS.names)
+    for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
+        np.testing.assert_allclose(rows[name].to_numpy(), whole[name].to_numpy(), rtol=1e-4, atol=1e-6)
+
+
+def test_a_row_is_the_network_that_it_says(unbroken):
+    row = store.read_rows(unbroken).filter(np.asarray(store.read_rows(unbroken)["network"]) == 7).to_pylist()[1]
+    assert (row["family"], row["table_seed"], row["steps"], row["expression"]) == ("random", 1, 400, None)
+    table = make_table("random", 11, 1).values
+    settings = hyper(seed=np.array([row["seed"]] * 2), train_rows=60)
+    metrics, _ = train_ensemble(Shape(11, 2, 30, 2, 60), settings, np.stack([table.ravel()] * 2), steps=400)
+    assert row["train_loss"] == pytest.approx(metrics.train_loss[0, 0], rel=1e-3)
+    assert row["test_accuracy"] == pytest.approx(metrics.test_accuracy[0, 0])
+
+
+def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbroken, tmp_path):
+    before = {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
+    reports = []
+    assert runner.run_census(PLAN, unbroken, on_chunk=reports.append) and not reports
+    assert before == {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
+    other = dataclasses.replace(PLAN, steps=(5,))
+    with pytest.raises(InputError, match="holds the census of another plan"):
+        store.claim_folder(other, unbroken)
+    (tmp_path / "x").write_text("")
+    with pytest.raises(InputError, match="not empty and not a census"):
+        store.claim_folder(PLAN, tmp_path)
+
+
+def test_a_time_limit_stops_after_a_chunk_and_reports_what_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "LARGEST_CHUNK", 2)
+    reports = []
+    assert not runner.run_census(PLAN, tmp_path / "limited", time_limit=0.01, on_chunk=reports.append)
+    (report,) = reports
+    assert (report.networks_done, report.networks_total) == (2, 12)
+    assert report.seconds_left == pytest.approx(5 * report.elapsed)
+    assert store.finished_networks(tmp_path / "limited") == {0, 1}
+
+
+def test_annotations_stand_in_every_row_and_once(unbroken):
+    rows = annotate(unbroken)
+    assert len(rows) == 24 == len(store.read_rows(unbroken))
+    assert (unbroken / "census.parquet").exists()
+    by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist()))
+    assert by_family["{a}x + {b}y"] == "in-class" and by_family["random"] == "not-in-class"
+    row = rows.to_pylist()[0]
+    assert row["redundancy"] == redundancy(make_table("two-monomials", 11, 0).values, 0.5)
+    assert store.query(unbroken, "SELECT count(*) AS n FROM census WHERE verdict IS NOT NULL") == [{"n": 24}]
+
+
+def test_queries_see_the_census_and_nothing_else(unbroken):
+    counts = "SELECT family, count(*) AS n FROM census WHERE steps = 5 GROUP BY family ORDER BY n"
+    assert store.query(unbroken, counts) == [
+        {"family": "{a}x + {b}y", "n": 1}, {"family": "random", "n": 5}, {"family": "two-monomials", "n": 6}
+    ]  # fmt: skip
+    with pytest.raises(InputError, match="the table is census, with network, family"):
+        store.query(unbroken, "SELECT nothing FROM census")
+    with pytest.raises(InputError, match="cannot be answered"):
+        store.query(unbroken, f"SELECT * FROM read_csv('{Path(__file__)}')")
+    with pytest.raises(InputError, match="is not a census"):
+        store.read_rows(unbroken.parent)
