@@ -2,26 +2,32 @@
 
 A two-layer network with weight decay, trained until it rests, keeps a training loss that measures how complex its
 table is: what a network can only memorise costs norm, and weight decay makes norm cost loss. Complex tables do not
-follow from some of their cells, so the training loss alone tells the test accuracy. At one setting a falling curve
-says how. Between settings the loss has another scale, that of a random table, which nothing but memory can fit:
+follow from some of their cells, so the training loss alone tells the test accuracy, along a falling curve.
 
-    ratio = train loss / loss of a random table at the same settings
+Each setting has its own curve over the loss L. One curve serves all of them over the ratio
 
-and accuracies fall with the ratio along nearly one curve. `calibration.json` holds that curve, a curve for each
-setting of the census that made it, and the losses of random tables, all with cross-validated errors.
+    odds(L) / odds(L of a random table at the same settings),    odds(L) = pL / (1 - pL).
+
+1/p is the loss of the network that always answers 0, so pL is the share of the one-hot tensor that is not explained
+and the odds set it against the explained share; a random table is what nothing but memory can fit.
+
+`data_files/calibration.json` holds the curves, the odds of random tables and cross-validated errors; its key `made_by`
+is the command that wrote it.
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from importlib.resources import as_file, files
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
-from jaxtyping import Float, Int
-from scipy.optimize import isotonic_regression
+from jaxtyping import Float, Shaped
+
+from modgrok.expression import parse, variables
+from modgrok.files import read_json
 
 FOLDS = 10
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
@@ -67,17 +73,29 @@ class Curve:
         return {name: [float(f"{value:.6g}") for value in values] for name, values in vars(self).items()}
 
 
-def fit_curve(x: Float[np.ndarray, "table"], accuracy: Float[np.ndarray, "table"]) -> Curve:
-    """The falling curve of least squares: each level of the isotonic regression becomes a knot at its mean x."""
+def fit_curve(x: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"]) -> Curve:
+    """The falling curve of least absolute error: each of its levels becomes a knot at the level's mean x.
+
+    By pooling adjacent violators: going through rising x, the last two levels are joined as long as they do not fall.
+    The level of least absolute error is the median.
+    """
     order = np.argsort(x, kind="stable")
-    levels = isotonic_regression(accuracy[order], increasing=False)
-    edges = levels.blocks
-    knots = np.add.reduceat(x[order], edges[:-1]) / np.diff(edges)
-    return Curve(tuple(knots.tolist()), tuple(levels.x[edges[:-1]].tolist()))
+    x, accuracy = x[order], accuracy[order]
+    firsts = np.flatnonzero(np.diff(x, prepend=-np.inf))  # rows of equal x share a level
+    levels: list[tuple[int, float]] = []  # (first row, median)
+    for first, end in pairwise([*firsts.tolist(), len(x)]):
+        level = float(np.median(accuracy[first:end]))
+        while levels and levels[-1][1] <= level:
+            first, _ = levels.pop()
+            level = float(np.median(accuracy[first:end]))
+        levels.append((first, level))
+    starts = np.array([first for first, _ in levels])
+    means = np.add.reduceat(x, starts) / np.diff([*starts, len(x)])
+    return Curve(tuple(means.tolist()), tuple(level for _, level in levels))
 
 
 def cross_validated(
-    x: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"], groups: Int[np.ndarray, "row"]
+    x: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"], groups: Shaped[np.ndarray, "row"]
 ) -> Float[np.ndarray, "row"]:
     """Each row's accuracy from a curve fitted to the other nine tenths; rows of one group stay together."""
     names, group = np.unique(groups, return_inverse=True)
@@ -95,3 +113,84 @@ def with_errors(curve: Curve, predicted: Float[np.ndarray, "row"], accuracy: Flo
     missed = np.abs(predicted - accuracy)
     errors = [missed[bins == k].mean() if (bins == k).any() else missed.mean() for k in range(len(BINS) - 1)]
     return Curve(curve.x, curve.accuracy, tuple(float(error) for error in errors))
+
+
+# ----------------------------------------------------------------------------------- one curve for all settings
+
+
+class Settings(Protocol):
+    """What a prediction needs to know of a training; a `TrainConfig` has it all."""
+
+    @property
+    def expression(self) -> str: ...
+    @property
+    def modulus(self) -> int: ...
+    @property
+    def width(self) -> int: ...
+    @property
+    def power(self) -> int | None: ...
+    @property
+    def fraction(self) -> float: ...
+    @property
+    def steps(self) -> int: ...
+
+
+def odds(train_loss: Any, modulus: Any) -> Any:
+    """The unexplained share of the one-hot tensor against the explained one."""
+    unexplained = np.clip(np.multiply(modulus, train_loss), 1e-12, 1 - 1e-6)
+    return unexplained / (1 - unexplained)
+
+
+def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "row feature"]:
+    """Terms in which the logarithm of the odds of random tables is interpolated: quadratic in logarithms."""
+    units = {61: modulus, 250: width, 0.5: fraction, 1000: steps}
+    a, b, c, d = np.broadcast_arrays(*(np.log(np.asarray(value, float) / unit) for unit, value in units.items()))
+    return np.stack([np.ones_like(a), a, b, c, a * a, b * b, c * c, a * b, a * c, b * c, d], axis=-1)
+
+
+# ------------------------------------------------------------------------------------------------ predicting
+
+
+@lru_cache(maxsize=1)
+def calibration() -> dict[str, Any]:
+    """The calibration that the package ships."""
+    with as_file(files("modgrok") / "data_files" / "calibration.json") as path:
+        return read_json(path)
+
+
+def expected_accuracy(train_loss: float, config: Settings) -> Prediction:
+    """The test accuracy to expect of a training with this config that ended with this loss on its training rows."""
+    reason = why_not_covered(config)
+    if reason:
+        return Prediction(None, None, False, reason)
+    known = calibration()
+    setting = {name: getattr(config, name) for name in ("modulus", "width", "fraction", "steps")}
+    for own in known["settings"]:
+        if all(own[name] == value for name, value in setting.items()):
+            curve, x = curve_from(own["curve"]), train_loss
+            reason = f"from {own['tables']} tables at exactly these settings"
+            break
+    else:
+        reference = float(np.exp(random_features(**setting) @ np.array(known["random_odds"])))
+        curve, x = curve_from(known["curve"]), float(odds(train_loss, config.modulus)) / reference
+        reason = f"from {len(known['settings'])} other settings, by the odds of random tables between them"
+    value = float(curve.at(x))
+    return Prediction(value, curve.error(value), True, reason)
+
+
+def why_not_covered(config: Settings) -> str:
+    """What puts a training outside the calibration; empty if nothing does."""
+    known = calibration()
+    for name, (low, high) in known["covers"].items():
+        if not low <= getattr(config, name) <= high:
+            return f"the law was measured for a {name} from {low:g} to {high:g}, not {getattr(config, name):g}"
+    for name, value in known["fixed"].items():
+        if getattr(config, name, value) != value:
+            return f"the law was measured with {name} {value:g}, not {getattr(config, name):g}"
+    if config.power not in (None, 2) or len(variables(parse(config.expression, config.modulus))) != 2:
+        return "the law was measured for x² networks on functions of two variables"
+    return ""
+
+
+def curve_from(stored: dict[str, list[float]]) -> Curve:
+    return Curve(**{name: tuple(values) for name, values in stored.items()})

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import facts_table
+from modgrok.commands.common import facts_table, progress_bar
 from modgrok.compiler import read
 from modgrok.errors import InputError
 from modgrok.expression import variables
@@ -30,6 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="limit for each family, then: unknown"
     )
+    parser.add_argument(
+        "--probe", action="store_true", help="train one small network too, and predict from its training loss"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -39,7 +42,13 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     axes = at_least_two(variables(tree))
     table = value_table(tree, modulus, axes)
     found = classify_table(table, modulus, fraction=args.fraction, time_limit=args.time_limit)
-    return {"expression": args.expression, "variables": [f"n{index}" for index in axes], **found.json()}
+    result = {"expression": args.expression, "variables": [f"n{index}" for index in axes], **found.json()}
+    if args.probe:
+        from modgrok.probe import probe_table
+
+        with progress_bar(console, "probing") as progress:
+            result["probe"] = probe_table(table, modulus, fraction=args.fraction, progress=progress).json()
+    return result
 
 
 def at_least_two(occurring: tuple[int, ...]) -> tuple[int, ...]:
@@ -62,6 +71,13 @@ def show(result: dict[str, Any], console: Console) -> None:
         "because": "\n".join(result["reasons"]),
         "time": f"{result['seconds']:.3f} s",
     }
+    if "probe" in result:
+        probe = result["probe"]
+        facts["probe"] = (
+            f"{100 * probe['predicted_test_accuracy']:.1f} % ± {100 * probe['error']:.1f} % expected from the training "
+            f"loss {probe['train_loss']:.6f} of one network (width {probe['width']}, {probe['steps']} steps); "
+            f"its test rows say {100 * probe['measured_test_accuracy']:.1f} %"
+        )
     console.print(facts_table(facts), highlight=False)
 
 

@@ -21,6 +21,7 @@ from modgrok.errors import InputError
 from modgrok.figures.training import draw_training
 from modgrok.models import ACTIVATIONS, NORMS
 from modgrok.objective import LOSSES, OPTIMISERS
+from modgrok.prediction import expected_accuracy
 from modgrok.presets import preset
 from modgrok.training import ORDERS, TrainConfig
 
@@ -92,6 +93,9 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         )
     curves, neurons = runs.read_table(folder / "metrics.parquet"), runs.read_table(folder / "neurons.parquet")
     draw_training(curves, neurons, f"{config.expression} mod {config.modulus}", folder / "curves")
+    taken = dataclasses.replace(config, steps=max(1, result["step"]))
+    expected = expected_accuracy(result["final"]["train_loss"], taken)
+    result = result | {"expected_test_accuracy": expected.json() | {"text": str(expected)}}
     return result if result["finished"] else result | {"exit_code": 130}
 
 
@@ -179,6 +183,7 @@ def show(result: dict[str, Any], console: Console) -> None:
             f"{final['alive']} of {config['width']} neurons alive; {result['steps_per_second']:.1f} steps/s"
         )
     console.print(result["diagnosis"]["text"])
+    console.print(result["expected_test_accuracy"]["text"], highlight=False)
     if not result["finished"]:
         console.print(
             f"Stopped before its {config['steps']} steps; go on with: modgrok train --resume {result['run_dir']}"

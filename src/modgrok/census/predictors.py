@@ -1,0 +1,73 @@
+"""How well each number known of a table predicts what half of it teaches: errors over the same census.
+
+Each predictor gets its own monotone fit to the test accuracies and is judged on tables that the fit has not seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.stats import spearmanr
+
+from modgrok.census.law import Columns, error, last_step, settings_of
+from modgrok.prediction import cross_validated, odds
+
+HALF = 0.5
+
+PREDICTORS = {
+    "train_loss": "training loss on half of the table (the loss law, for comparison)",
+    "whole_table_loss": "training loss on the whole table",
+    "effective_rank": "effective rank of the coincidence matrix Σ_q T_q ⊗ T_q",
+    "orbit_redundancy": "redundancy up to automorphisms (orbits by refinement)",
+    "permuted_redundancy": "redundancy up to value permutations",
+    "redundancy": "redundancy: equal rows and columns",
+    "unfolding_norm": "largest nuclear norm of an unfolding of the one-hot tensor",
+    "none": "nothing: the median accuracy",
+}
+NEEDS_TRAINING = ("train_loss", "whole_table_loss")
+
+
+def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str, Float[np.ndarray, "some"]]:
+    """Each predictor on the chosen rows, signed so that accuracies fall with it; NaN where it is not known."""
+    rank, shape = census["effective_rank"].astype(float), np.zeros(int(rows.sum()))
+    lookups = ("redundancy", "permuted_redundancy", "orbit_redundancy")
+    found = {name: -census[name][rows].astype(float) for name in lookups}
+    return found | {
+        "train_loss": census["train_loss"][rows],
+        "whole_table_loss": whole_table_loss(census, rows),
+        "effective_rank": rank[rows],
+        "unfolding_norm": census["unfolding_norm"][rows].astype(float),
+        "none": shape,
+    }
+
+
+def whole_table_loss(census: Columns, rows: Bool[np.ndarray, "row"]) -> Float[np.ndarray, "some"]:
+    """The odds of the loss on the whole table, from the run of the same table with training fraction 1."""
+    whole = (census["fraction"] == 1) & (census["steps"] == last_step(census))
+    losses = dict(zip(census["table"][whole], odds(census["train_loss"][whole], census["modulus"][whole])))
+    return np.array([losses.get(table, np.nan) for table in census["table"][rows]])
+
+
+def evaluate(census: Columns) -> list[dict[str, Any]]:
+    """Errors of every predictor at half of the table, per modulus and width, best first."""
+    settings = [s for s in settings_of(census, steps=last_step(census)) if s.fraction == HALF]
+    found = []
+    for name, meaning in PREDICTORS.items():
+        errors, ranks = {}, []
+        for setting in settings:
+            x = predictor_values(census, setting.rows)[name]
+            accuracy, table = census["test_accuracy"][setting.rows], census["table"][setting.rows]
+            known = np.isfinite(x)
+            if known.sum() < 100:
+                continue
+            predicted = np.full(len(x), np.nan)
+            predicted[known] = cross_validated(x[known], accuracy[known], table[known])
+            errors[f"p={setting.modulus} width {setting.width}"] = error(predicted, accuracy, known)
+            ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
+        if errors:
+            mean = float(np.mean(list(errors.values())))
+            about = {"predictor": name, "meaning": meaning, "training_free": name not in NEEDS_TRAINING}
+            found.append(about | {"error": mean, "spearman": float(np.mean(ranks)), "errors": errors})
+    return sorted(found, key=lambda row: row["error"])

@@ -1,0 +1,156 @@
+"""Figures of a census: accuracy by family, loss against accuracy, verdict against outcome, predictors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from modgrok.census import law, outcomes, predictors
+from modgrok.census.law import Columns, Setting
+from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.prediction import fit_curve
+
+GROUPS = {
+    "sums and products": ("composed-sum", "relabelled-sum", "composed-product"),
+    "monomials": ("two-monomials", "three-monomials"),
+    "sum + monomial": ("sum-plus-monomial",),
+    "products of sums": ("product-of-sums",),
+    "functions of powers": ("function-of-powers",),
+    "noisy sums": ("noisy-sum",),
+    "random tables": ("random",),
+}
+"""Families that share a colour; everything else is a template."""
+
+
+def group_of(family: str) -> str:
+    return next((name for name, families in GROUPS.items() if family in families), "chosen expressions")
+
+
+def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, families: np.ndarray) -> None:
+    """Points in the colours of their families."""
+    groups = np.array([group_of(family) for family in families])
+    for name, colour in zip((*GROUPS, "chosen expressions"), COLOURS):
+        k = groups == name
+        axes.scatter(x[k], y[k], s=5, color=colour, alpha=0.55, linewidths=0, label=name, rasterized=True)
+
+
+def draw_families(census: Columns, stem: Path) -> list[Path]:
+    """The test accuracy of every table by family, at half of the table: one panel for each modulus."""
+    half = outcomes.final_rows(census) & (census["fraction"] == 0.5)
+    moduli = sorted(set(census["modulus"][half].tolist()))
+    written = {family for families in GROUPS.values() for family in families}
+    order = [family for family in by_mean(census, half) if family in written]
+    rng = np.random.default_rng(0)
+    with drawing(stem, 2.0 + 1.75 * len(moduli), 3.4) as figure:
+        panels = figure.subplots(1, len(moduli), sharey=True, squeeze=False)[0]
+        for axes, modulus in zip(panels, moduli):
+            for place, family in enumerate(order):
+                accuracy = census["test_accuracy"][half & (census["family"] == family) & (census["modulus"] == modulus)]
+                jitter = place + rng.uniform(-0.3, 0.3, len(accuracy))
+                axes.scatter(accuracy, jitter, s=5, alpha=0.5, linewidths=0, color=COLOURS[0], rasterized=True)
+                if len(accuracy):
+                    axes.plot([np.median(accuracy)] * 2, [place - 0.4, place + 0.4], color=COLOURS[1])
+            axes.set_title(f"p = {modulus}")
+            axes.set_xlabel("test accuracy")
+            axes.set_xlim(-0.03, 1.03)
+            axes.grid(axis="y", visible=False)
+        panels[0].set_yticks(range(len(order)), order)
+        panels[0].invert_yaxis()
+    return figure_paths(stem)
+
+
+def by_mean(census: Columns, rows: np.ndarray) -> list[str]:
+    families = dict.fromkeys(census["family"][rows])
+    return sorted(families, key=lambda family: -census["test_accuracy"][rows & (census["family"] == family)].mean())
+
+
+def draw_law(census: Columns, stem: Path) -> list[Path]:
+    """Loss against accuracy at half of the table, one panel for each modulus, and all settings on one curve."""
+    settings = list(law.settings_of(census, steps=law.last_step(census)))
+    half = largest_by_modulus([s for s in settings if s.fraction == 0.5])
+    with drawing(stem, 7.2, 2.6 + 2.5 * -(-len(half) // 3)) as figure:
+        parts = np.asarray(figure.subfigures(2, 1, height_ratios=[2.5 * -(-len(half) // 3), 2.9])).ravel()
+        panels = parts[0].subplots(-(-len(half) // 3), min(3, len(half)), sharey=True, squeeze=False).ravel()
+        for axes, setting in zip(panels, half):
+            draw_setting(axes, census, setting)
+        left, right = parts[1].subplots(1, 2, sharey=True)
+        rows = np.any([s.rows for s in settings], axis=0)
+        raw = np.full(len(rows), np.nan)
+        for s in settings:
+            raw[s.rows] = (
+                census["train_loss"][s.rows] / census["train_loss"][s.rows & (census["family"] == "random")].mean()
+            )
+        texts = ("loss / loss of random tables", "odds of the loss / odds of random tables")
+        for axes, x, text in zip((left, right), (raw, law.ratios(census, settings)), texts):
+            scatter(axes, x[rows], census["test_accuracy"][rows], census["family"][rows])
+            curve = fit_curve(x[rows], census["test_accuracy"][rows])
+            axes.plot(curve.x, curve.accuracy, color="black")
+            axes.set_xlabel(text)
+            axes.set_xlim(0, 1.1)
+            axes.set_title(f"all {len(settings)} settings, one curve")
+        left.set_ylabel("test accuracy")
+        panels[0].set_ylabel("test accuracy")
+        handles, labels = right.get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+    return figure_paths(stem)
+
+
+def largest_by_modulus(settings: list[Setting]) -> list[Setting]:
+    """Of each modulus the setting with the most tables, and of these the widest network."""
+    chosen: dict[int, Setting] = {}
+    for s in sorted(settings, key=lambda s: (int(s.rows.sum()), s.width)):
+        chosen[s.modulus] = s
+    most = max((int(s.rows.sum()) for s in chosen.values()), default=0)
+    return [s for _, s in sorted(chosen.items()) if s.rows.sum() > most // 2]
+
+
+def draw_setting(axes: Axes, census: Columns, setting: Setting) -> None:
+    k = setting.rows
+    scatter(axes, census["train_loss"][k], census["test_accuracy"][k], census["family"][k])
+    curve = fit_curve(census["train_loss"][k], census["test_accuracy"][k])
+    axes.plot(curve.x, curve.accuracy, color="black")
+    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half of the table")
+    axes.set_xlabel("training loss")
+
+
+def draw_verdicts(census: Columns, stem: Path) -> list[Path]:
+    """Test accuracy against redundancy at half of the table, by verdict."""
+    half = outcomes.final_rows(census) & (census["fraction"] == 0.5)
+    with drawing(stem, 6.4, 3.1) as figure:
+        panels = figure.subplots(1, 2, sharey=True)
+        for axes, verdict in zip(panels, ("in-class", "not-in-class")):
+            k = half & (census["verdict"] == verdict)
+            redundancy = census["redundancy"][k].astype(float)
+            scatter(axes, redundancy, census["test_accuracy"][k], census["family"][k])
+            axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.8)
+            axes.set_title(f"{verdict} ({int(k.sum()):,} networks)")
+            axes.set_xlabel("redundancy")
+        panels[0].set_ylabel("test accuracy")
+        handles, labels = panels[0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+    return figure_paths(stem)
+
+
+def draw_predictors(census: Columns, stem: Path) -> list[Path]:
+    """What is known before training against the test accuracy, at the largest setting with half of the table."""
+    settings = [s for s in law.settings_of(census, steps=law.last_step(census)) if s.fraction == 0.5]
+    setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
+    values = predictors.predictor_values(census, setting.rows)
+    names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "none")]
+    with drawing(stem, 7.2, 4.9) as figure:
+        grid = figure.subplots(2, 3, sharey=True)
+        for axes, name in zip(grid.ravel(), names):
+            x = np.abs(values[name])
+            scatter(axes, x, census["test_accuracy"][setting.rows], census["family"][setting.rows])
+            axes.set_xlabel(name.replace("_", " "))
+        for axes in grid[:, 0]:
+            axes.set_ylabel("test accuracy")
+        handles, labels = grid[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+        figure.suptitle(f"p = {setting.modulus}, width {setting.width}, half of the table")
+    return figure_paths(stem)
+
+
+FIGURES = {"families": draw_families, "law": draw_law, "verdicts": draw_verdicts, "predictors": draw_predictors}
