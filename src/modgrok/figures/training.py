@@ -41,7 +41,7 @@ def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, 
 def draw_losses(axes: Axes, curves: Columns) -> None:
     for name, colour in (("train", TRAIN), ("test", TEST)):
         plot_known(axes, curves, f"{name}_loss", color=colour, label=name)
-    axes.set(yscale="log", xlabel="steps", ylabel="MSE loss")
+    axes.set(yscale="log", xlabel="steps", ylabel="loss")
     axes.legend()
 
 

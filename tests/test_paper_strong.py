@@ -1,0 +1,125 @@
+"""The strong hypothesis: what rows mean, what is stored and gone on from; trained only at toy size."""
+
+import json
+
+import pytest
+
+from modgrok.paper import strong, strong_result
+from modgrok.presets import preset
+
+ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 - n1^2": 0.05}
+"""A sum, a product, a polynomial in the class and one that is not, modulo 23."""
+
+
+def rows(setting, accuracies=(), rate=0.01, seeds=2):
+    """A row for each polynomial and seed; a lower training loss where the accuracy is higher."""
+    return [
+        {
+            "setting": setting,
+            "modulus": 23,
+            "polynomial": polynomial,
+            "seed": seed,
+            "learning_rate": rate,
+            "weight_decay": 1.0,
+            "steps": 10,
+            "width": 8,
+            "train_loss": 1 - accuracy + 0.001 * seed,
+            "test_loss": 1.0,
+            "train_accuracy": 1.0,
+            "test_accuracy": accuracy,
+            "seconds": 1.0,
+            "device": "cpu",
+        }
+        for polynomial, accuracy in (ACCURACY | dict(accuracies)).items()
+        for seed in range(seeds)
+    ]
+
+
+def findings(result):
+    return {cell["polynomial"]: cell["finding"] for cell in result["rows"][0]["cells"]}
+
+
+def test_a_setting_that_learns_the_class_agrees():
+    result = strong_result.result_of(rows("A"))
+    assert result["verdict"] == "reproduced"
+    assert findings(result) == {
+        "n1 + n2": "control",
+        "n1 n2": "control",
+        "(2n1 + 3n2)^4": "agrees",
+        "(2n1 + 3n2)^4 - n1^2": "as predicted",
+    }
+    assert result["rows"][0]["loss_law"] == pytest.approx(-0.7, abs=0.3)
+    assert json.dumps(result, allow_nan=False)
+
+
+def test_a_polynomial_of_the_class_that_is_not_learned_contradicts():
+    result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4": 0.98}))
+    assert (result["verdict"], findings(result)["(2n1 + 3n2)^4"]) == ("differs", "contradicts")
+    assert any(
+        note.startswith("Contradicts the hypothesis: (2n1 + 3n2)^4 mod 23 reaches 98.0%") for note in result["notes"]
+    )
+
+
+def test_a_setting_that_fails_a_control_is_no_evidence():
+    weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}))
+    assert weak["rows"][0]["finding"] == "settings too weak"
+    assert weak["verdict"] == "no setting was strong enough to tell"
+    both = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}) + rows("B"))
+    assert both["verdict"] == "reproduced" and both["measured"]["contradictions"] == 0
+
+
+def test_the_variant_is_chosen_by_the_controls_alone():
+    tuned = rows("A", {"n1 + n2": 0.9}, rate=0.1) + rows("A", {"(2n1 + 3n2)^4": 0.2}, rate=0.3)
+    chosen = strong_result.result_of(tuned)["rows"][0]
+    assert chosen["learning_rate"] == 0.3 and chosen["in_class"] == 0.2
+
+
+def test_learning_beyond_the_prediction_is_named():
+    result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}))
+    assert findings(result)["(2n1 + 3n2)^4 - n1^2"] == "beyond"
+    assert result["measured"]["learned_outside_the_class"] == 1
+
+
+def test_the_counterexamples_are_outside_every_family():
+    for polynomial in strong.LEARNED_OUTSIDE:
+        assert strong_result.prediction(polynomial, 97)["verdict"] == "not-in-class"
+
+
+def test_the_grid_has_every_kind_and_enough_networks():
+    every = strong.groups(quick=False)
+    at_97 = [group for group in every if group.config.modulus == 97]
+    assert {group.config.model for group in at_97} == {"power", "mlp", "transformer"}
+    assert {group.config.loss for group in at_97} == {"mse", "cross-entropy"}
+    assert {group.config.optimiser for group in at_97} == {"adamw", "adam", "sgd", "muon"}
+    assert {group.config.norm for group in at_97} == {"none", "layer", "batch"}
+    assert sum(len(group.rows()) for group in at_97) > 1000
+    assert len({strong.key(row) for group in every for row in group.rows()}) == sum(len(g.rows()) for g in every)
+
+
+def tiny_groups():
+    configs = [
+        preset(expression="n1 + n2", modulus=23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")
+    ]
+    return [strong.Group(config.loss, config, 1) for config in configs]
+
+
+def test_rows_are_stored_and_gone_on_from(tmp_path, monkeypatch):
+    store, trained = tmp_path / "strong.parquet", []
+    original = strong.train_group
+    monkeypatch.setattr(strong, "train_group", lambda group: trained.append(group.setting) or original(group))
+    first, second = tiny_groups()
+    assert strong.train_missing([first], store, time_limit=0.0) == [] and trained == []
+    some = strong.train_missing([first], store)
+    assert len(some) == len(first.rows()) == 3 * 8
+    assert all(0 <= row["test_accuracy"] <= 1 and row["device"] for row in some)
+    both = strong.train_missing([first, second], store)
+    assert trained == ["mse", "cross-entropy"] and len(both) == 48
+    assert strong.train_missing([first, second], store) == both
+
+
+def test_the_figure_is_drawn_from_the_result(tmp_path):
+    result = json.loads(json.dumps(strong_result.result_of(rows("A") + rows("B", {"(2n1 + 3n2)^4": 0.5}))))
+    paths = strong.draw(result, tmp_path)
+    assert [path.name for path in paths] == ["strong.png", "strong.svg"]
+    text = paths[1].read_text()
+    assert "predicted" in text and "(2n1 + 3n2)^4 - n1^2 †" in text
