@@ -144,12 +144,11 @@ def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[tuple[
     half = group[0].steps // 2
     for chunk in train_chunks(shape, settings, tables, steps=[half, group[0].steps], progress=progress):
         for net, config in enumerate(group[chunk.first : chunk.first + len(chunk.metrics.ipr)]):
-            final = {
-                name: float(getattr(chunk.metrics, name)[net, -1])
-                for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
-            }
-            halfway = {"train_loss": float(chunk.metrics.train_loss[net, 0])}
-            halfway["test_loss"] = float(chunk.metrics.test_loss[net, 0])
+            final = {name: float(getattr(chunk.metrics, name)[net, -1]) for name in ("train_loss", "test_loss")}
+            halfway = {name: float(getattr(chunk.metrics, name)[net, 0]) for name in ("train_loss", "test_loss")}
+            for part, rows in (("train", shape.train_rows), ("test", shape.rows - shape.train_rows)):
+                hits = round(float(getattr(chunk.metrics, f"{part}_accuracy")[net, -1]) * rows)
+                final[f"{part}_accuracy"] = hits / rows
             table = tables[chunk.first + net].reshape(shape.modulus, shape.modulus)
             redundancy = redundancy_of_split(table, train_mask(shape, config))
             yield config, {**final, "redundancy": redundancy, "halfway": halfway}

@@ -1,0 +1,151 @@
+"""Circuits trained end to end: the forward pass, the starts, chunks, and the study with its stored parts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_mix import perfect_expert
+
+from modgrok import endtoend
+from modgrok.circuit import Circuit, batch_logits
+from modgrok.compiler import candidate_plans, read
+from modgrok.endtoend import STARTS, apply, layout_of, random_experts, single_layout, starting_experts, train_circuits
+from modgrok.errors import InputError
+from modgrok.mix import Learnt, task_of
+from modgrok.paper import endtoend as item
+from modgrok.training import hyper
+
+POLYNOMIAL = "(4n1 + n2^2)^3 + n1 n2"
+P = 7
+ROWS = np.array([(x, y) for x in range(P) for y in range(P)])
+TABLE = np.array([((4 * x + y**2) ** 3 + x * y) % P for x, y in ROWS])
+
+
+def small_layout(train_rows: int = 25, width: int = 8):
+    tree, _ = read(POLYNOMIAL, P)
+    plan = min(candidate_plans(tree, P), key=lambda plan: len(plan.steps))
+    return plan, layout_of(plan, width, train_rows)
+
+
+def stacked(experts: tuple, count: int):
+    return jax.tree.map(lambda leaf: jnp.stack([leaf] * count), experts)
+
+
+def test_the_forward_pass_is_that_of_a_circuit():
+    _, layout = small_layout()
+    experts = random_experts(layout, jax.random.key(3))
+    circuit = Circuit(experts, np.full(3, 20.0, np.float32), layout.wires, 2)
+    ours = apply(layout, experts, jnp.float32(20), jnp.asarray(ROWS))
+    np.testing.assert_allclose(ours, batch_logits(circuit, jnp.asarray(ROWS)), rtol=1e-5, atol=1e-7)
+
+
+def accuracy(plan, layout, start: str) -> float:
+    learnt = [Learnt(perfect_expert(task_of(step), P), 1.0) for step in plan.steps]
+    experts = starting_experts(start, plan, layout, learnt, jax.random.key(0))
+    logits = apply(layout, experts, jnp.float32(50), jnp.asarray(ROWS))
+    return float(np.mean(np.argmax(logits, axis=1) == TABLE))
+
+
+def test_only_relabelled_experts_start_with_the_polynomial():
+    plan, layout = small_layout()
+    assert accuracy(plan, layout, "experts") == 1.0
+    for start in set(STARTS) - {"experts"}:
+        assert accuracy(plan, layout, start) < 0.6
+
+
+def test_first_and_last_experts_are_trained_in_their_places():
+    plan, layout = small_layout()
+    learnt = [Learnt(random_experts(layout, jax.random.key(k))[0], 1.0) for k in range(3)]
+    scratch, first, last, generic = (
+        starting_experts(start, plan, layout, learnt, jax.random.key(9))
+        for start in ("scratch", "first", "last", "generic")
+    )
+    same = lambda a, b: [bool(np.array_equal(x.readout, y.readout)) for x, y in zip(a, b)]  # noqa: E731
+    assert same(scratch, first) == [False, False, True]
+    assert same(scratch, last) == [True, True, False]
+    for expert, source in zip(generic, learnt):
+        np.testing.assert_array_equal(expert.embed, source.expert.embed)
+
+
+def trained(layout, seeds=(0, 1, 2), steps=(0, 5, 40), experts=None):
+    count = len(seeds)
+    experts = experts or random_experts(layout, jax.random.key(1))
+    settings = hyper(seed=list(seeds), train_rows=layout.train_rows, weight_decay=1.0)
+    tables = np.stack([TABLE] * count)
+    return train_circuits(layout, settings, np.full(count, 10.0), tables, stacked(experts, count), measured=steps)
+
+
+def test_training_fits_its_own_half_and_begins_at_step_zero():
+    _, layout = small_layout(width=64)
+    curves = trained(layout, steps=(0, 5, 200))
+    assert curves.train_loss.shape == (3, 3)
+    assert (curves.train_accuracy[:, -1] == 1.0).all() and (curves.train_accuracy[:, 0] < 0.6).all()
+    logits = np.asarray(apply(layout, random_experts(layout, jax.random.key(1)), jnp.float32(10), jnp.asarray(ROWS)))
+    whole = np.mean((logits - np.eye(P)[TABLE]) ** 2)
+    shares = (25 * curves.train_loss[:, 0] + 24 * curves.test_loss[:, 0]) / 49
+    np.testing.assert_allclose(shares, whole, rtol=1e-5)
+    assert len(set(curves.train_loss[:, 0].tolist())) == 3, "every seed has its own split"
+
+
+def test_chunks_and_gathered_gradients_change_nothing(monkeypatch):
+    _, layout = small_layout()
+    reference = trained(layout)
+    gathered = trained(replace(layout, gradient="gather"))
+    monkeypatch.setattr(endtoend, "device_memory", lambda: 2 * endtoend.network_bytes(layout))
+    chunked = trained(layout)
+    for curves in (gathered, chunked):
+        np.testing.assert_allclose(curves.train_loss, reference.train_loss, rtol=1e-3)
+        np.testing.assert_allclose(curves.test_loss, reference.test_loss, rtol=1e-3)
+
+
+def test_the_single_network_has_as_many_neurons():
+    _, layout = small_layout()
+    alone = single_layout(layout)
+    assert (alone.wires, alone.width) == (((0, 1),), 24)
+
+
+@pytest.fixture
+def tiny_studies(monkeypatch):
+    def tiny(quick: bool, full: bool):
+        settings = {"steps": 12, "seeds": 2, "weight_decays": (0.0, 5.0), "betas": (10.0,), "expert_steps": 3}
+        return [item.Study(item.PERTURBED[1], 5, 6, **settings)]
+
+    monkeypatch.setattr(item, "studies", tiny)
+    monkeypatch.setattr(item, "MEASUREMENTS", 4)
+
+
+def test_the_study_reports_every_start_and_reuses_finished_parts(tiny_studies, monkeypatch, tmp_path):
+    result = item.compute(folder=tmp_path)
+    assert [row["polynomial"] for row in result["rows"]] == ["(2n1 + 3n2)^4 - n1^2"]
+    starts = {(curve["start"], curve["weight_decay"]) for curve in result["curves"]}
+    assert starts == {(start, decay) for start in (*STARTS, "control", "single") for decay in (0.0, 5.0)}
+    for curve in result["curves"]:
+        assert curve["steps"][0] == 0 and curve["steps"][-1] == 12
+        assert len(curve["test_accuracy"]) == len(curve["steps"]) and len(curve["final_test_accuracies"]) == 2
+        assert curve["test_accuracy"][-1] == pytest.approx(np.mean(curve["final_test_accuracies"]), rel=1e-3)
+    for row in result["rows"]:
+        assert row["scratch_worst"] <= row["scratch"] <= row["scratch_peak"] <= 1
+    monkeypatch.setattr(item, "run_study", lambda *_: pytest.fail("a finished study was run again"))
+    assert item.compute(folder=tmp_path)["rows"] == result["rows"]
+    files = item.draw(json.loads(json.dumps(result)), tmp_path)
+    assert [path.name for path in files] == [
+        "endtoend.png", "endtoend.svg", "endtoend-fine-tuning.png", "endtoend-fine-tuning.svg",
+    ]  # fmt: skip
+    assert all(path.stat().st_size > 5000 for path in files)
+
+
+def test_a_time_limit_keeps_what_is_finished(tiny_studies, tmp_path):
+    with pytest.raises(InputError, match="no polynomial was finished within -1 seconds"):
+        item.compute(folder=tmp_path, time_limit=-1)
+
+
+def test_settings_grow_from_quick_to_full():
+    sizes = [len(item.studies(*flags)) for flags in ((True, False), (False, False), (False, True))]
+    assert sizes == [2, 4, 10]
+    assert {study.modulus for study in item.studies(False, True)} == {23, 97}
+    assert item.rounded(float("nan")) is None and item.rounded(0.123456) == 0.1235
