@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -92,15 +91,13 @@ def test_training_fits_its_own_half_and_begins_at_step_zero():
     assert len(set(curves.train_loss[:, 0].tolist())) == 3, "every seed has its own split"
 
 
-def test_chunks_and_gathered_gradients_change_nothing(monkeypatch):
+def test_chunks_change_nothing(monkeypatch):
     _, layout = small_layout()
     reference = trained(layout)
-    gathered = trained(replace(layout, gradient="gather"))
     monkeypatch.setattr(endtoend, "device_memory", lambda: 2 * endtoend.network_bytes(layout))
     chunked = trained(layout)
-    for curves in (gathered, chunked):
-        np.testing.assert_allclose(curves.train_loss, reference.train_loss, rtol=1e-3)
-        np.testing.assert_allclose(curves.test_loss, reference.test_loss, rtol=1e-3)
+    np.testing.assert_allclose(chunked.train_loss, reference.train_loss, rtol=1e-3)
+    np.testing.assert_allclose(chunked.test_loss, reference.test_loss, rtol=1e-3)
 
 
 def test_the_single_network_has_as_many_neurons():

@@ -28,10 +28,10 @@ import optax
 from jaxtyping import Array, Float, Int
 
 from modgrok.circuit import Expert
-from modgrok.data import residue_groups, shuffled_rows, table_inputs
+from modgrok.data import shuffled_rows, table_inputs
 from modgrok.ensemble import device_memory, pick
 from modgrok.mix import Learnt, relabelled
-from modgrok.models import gathered_sum, init_power
+from modgrok.models import init_power
 from modgrok.objective import adamw, squared_error
 from modgrok.plan import Plan
 from modgrok.training import Examples, Hyper, Shape, State
@@ -51,7 +51,6 @@ class Layout:
     wires: Wires
     width: int
     train_rows: int
-    gradient: str = "scatter"
 
     @property
     def rows(self) -> int:
@@ -75,7 +74,7 @@ def single_layout(layout: Layout) -> Layout:
     """One two-layer network with as many neurons as the circuit has in all."""
     wires = (tuple(range(layout.variables)),)
     width = layout.width * len(layout.wires)
-    return Layout(layout.modulus, layout.variables, wires, width, layout.train_rows, layout.gradient)
+    return Layout(layout.modulus, layout.variables, wires, width, layout.train_rows)
 
 
 def random_experts(layout: Layout, key: Array) -> Experts:
@@ -102,17 +101,15 @@ def apply(
     experts: Experts,
     beta: Float[Array, ""],
     inputs: Int[Array, "row variable"],
-    groups: Int[Array, "variable p slot"] | None = None,
 ) -> Float[Array, "row class"]:
-    """The circuit on many rows, with one β for all experts; `groups` as in `training.apply`."""
+    """The circuit on many rows, with one β for all experts."""
     signals: list[Array] = []
     output: Array
     for k, (expert, wires) in enumerate(zip(experts, layout.wires)):
         columns = []
         for s, wire in enumerate(wires):
             if wire < layout.variables:
-                chosen = None if groups is None else groups[wire : wire + 1]
-                columns.append(gathered_sum(jnp.asarray(expert.embed[s : s + 1]), inputs[:, wire : wire + 1], chosen))
+                columns.append(jnp.asarray(expert.embed[s])[inputs[:, wire]])
             else:
                 columns.append(signals[wire - layout.variables] @ expert.embed[s])
         output = sum(columns[1:], start=columns[0]) ** expert.power @ expert.readout
@@ -124,10 +121,7 @@ def apply(
 def split(layout: Layout, hyper: Hyper, table: Int[Array, "row"]) -> Examples:
     """The training half that a seed stands for, the same for every start."""
     shuffled = shuffled_rows(jax.random.key(hyper.seed), layout.rows)
-    groups = None
-    if layout.gradient == "gather":
-        groups = residue_groups(shuffled, layout.train_rows, layout.modulus, layout.variables)
-    return Examples(table, shuffled, groups)
+    return Examples(table, shuffled, None)
 
 
 def begin(hyper: Hyper, experts: Experts) -> State:
@@ -142,7 +136,7 @@ def advance(
     inputs, targets = table_inputs(rows, layout.modulus, layout.variables), examples.table[rows]
 
     def loss(experts: Experts) -> Float[Array, ""]:
-        return jnp.mean(squared_error(apply(layout, experts, beta, inputs, examples.groups), targets))
+        return jnp.mean(squared_error(apply(layout, experts, beta, inputs), targets))
 
     def step(_: Array, state: State) -> State:
         updates, moments = adamw(hyper).update(jax.grad(loss)(state.params), state.moments, state.params)
