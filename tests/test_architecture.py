@@ -15,9 +15,9 @@ from modgrok.paper import ITEMS
 ROOT = Path(modgrok.__file__).parent
 
 ORDER = [
-    *("errors", "field", "files", "expression", "polynomial", "circuit", "network"),
+    *("errors", "field", "files", "expression", "polynomial", "separable", "circuit", "network"),
     *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
-    *("separable", "prediction", "data", "spectrum", "waves", "inspection"),
+    *("prediction", "data", "spectrum", "waves", "inspection"),
     *("models", "objective", "training", "ensemble", "presets", "mix", "endtoend"),
     *("diagnosis", "runs", "census", "bench"),
     *("figures", "paper", "report", "web", "commands", "cli", "__main__"),

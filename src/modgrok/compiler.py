@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,14 +17,19 @@ from modgrok.circuit import Circuit, Expert
 from modgrok.errors import InputError
 from modgrok.exact import Kernel, exact_expert, exact_width, full_kernel, short_kernel
 from modgrok.experts import AMPLITUDES, random_product, random_sum
-from modgrok.expression import Tree, parse, parse_with_modulus, to_text
-from modgrok.field import check_modulus
+from modgrok.expression import Tree, parse, parse_with_modulus, to_text, variables
+from modgrok.field import check_modulus, is_prime
 from modgrok.network import Network
-from modgrok.plan import Plan, Step, plan_by_shape, plan_by_terms
+from modgrok.plan import Plan, Step, plan_by_shape, plan_by_terms, plan_from_witness
+from modgrok.polynomial import value_table
+from modgrok.separable import decide
 
 DTYPES = ("float32", "float64")
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
+
+LARGEST_DECISION, DECISION_SECONDS = 257, 1.0
+"""Up to which modulus, and for how long, the compiler looks for h(g1 + g2) in disguise."""
 
 
 @dataclass(frozen=True)
@@ -125,15 +130,29 @@ def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, l
 
     Candidates: the expression as typed, and its expansion into monomials; each with a final one-variable
     function folded into the last readout, or as an expert of its own (with few frequencies a readout that sums
-    over fibres may rank wrongly).
+    over fibres may rank wrongly). Where all of them need several experts, the function may still be h(g1 + g2)
+    in disguise, as n1 n2 + n1 is, and then one expert does.
     """
-    candidates = []
-    for plan in candidate_plans(tree, modulus):
-        kernels = [choose_kernel(step, frequencies) for step in plan.steps]
-        width = sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels))
-        candidates.append((width, len(plan.steps), plan, kernels))
-    _, _, plan, kernels = min(candidates, key=lambda candidate: candidate[:2])
-    return plan, kernels
+    candidates = [priced(plan, frequencies) for plan in candidate_plans(tree, modulus)]
+    if all(candidate.two_input_steps > 1 for candidate in candidates):
+        candidates += [priced(plan, frequencies) for plan in witness_plans(tree, modulus)]
+    best = min(candidates, key=lambda candidate: (candidate.width, len(candidate.plan.steps)))
+    return best.plan, best.kernels
+
+
+class Candidate(NamedTuple):
+    plan: Plan
+    kernels: list[Kernel]
+    width: int
+
+    @property
+    def two_input_steps(self) -> int:
+        return sum(step.terms > 1 for step in self.plan.steps)
+
+
+def priced(plan: Plan, frequencies: str | int) -> Candidate:
+    kernels = [choose_kernel(step, frequencies) for step in plan.steps]
+    return Candidate(plan, kernels, sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels)))
 
 
 def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
@@ -147,6 +166,18 @@ def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
                 refusals.append(error)
     if not found:
         raise refusals[0]
+
+
+def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
+    """Plans of one two-input expert for a function of two variables that is in one of the separable families."""
+    if len(variables(tree)) != 2 or modulus > LARGEST_DECISION:
+        return
+    table = value_table(tree, modulus)
+    families = [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]
+    for order, absorbing in families:
+        witness = decide(table, order, absorbing, time_limit=DECISION_SECONDS).witness
+        if witness is not None:
+            yield from (plan_from_witness(tree, modulus, witness, fold=fold) for fold in (True, False))
 
 
 def choose_kernel(step: Step, frequencies: str | int) -> Kernel:

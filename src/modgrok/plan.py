@@ -22,6 +22,7 @@ from modgrok.errors import InputError
 from modgrok.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, variable_names, variables
 from modgrok.field import exp_table, factors_text, is_prime, log_table, powers
 from modgrok.polynomial import LARGEST_TABLE, reduce, value_table
+from modgrok.separable import Witness
 
 ABSORBED = -1
 """Stands in a table g_s for the absorbing element (the logarithm of zero)."""
@@ -271,6 +272,23 @@ def plan_by_terms(tree: Tree, modulus: int, *, flat: bool = True, fold: bool = T
         parts = [Signal(wire, line, f"g({name})") for wire, (name, line) in enumerate(zip(planner.names, lines))]
         result = planner.combine(parts, np.add, 0, planner.add)
     return planner.plan(result, fold=fold)
+
+
+def plan_from_witness(tree: Tree, modulus: int, witness: Witness, *, fold: bool = True) -> Plan:
+    """One expert for a function that is h(g1 + g2) over some cyclic group, as a witness says.
+
+    Not folded, the expert puts out the element of the group (the last class stands for the absorbing one) and h
+    is an expert of its own.
+    """
+    planner = Planner(tree, modulus, flat=False)
+    tables = np.array([[ABSORBED if element is None else element for element in g] for g in witness.g])
+    values = [0 if value is None else value for value in (*witness.h, witness.h_absorbing)]
+    h = np.pad(np.array(values[:modulus]), (0, max(0, modulus - len(values))))
+    absorbs = bool((tables == ABSORBED).any())
+    text = f"h(g1({planner.names[0]}) + g2({planner.names[1]})) over Z_{witness.group_order}"
+    elements = np.arange(witness.group_order)
+    step = Step("separable", text, (0, 1), witness.group_order, tables, elements, modulus - 1 if absorbs else None)
+    return planner.plan(planner.share(step).relabelled(h, text), fold=fold)
 
 
 def one_variable_parts(tree: Tree, modulus: int) -> list[Table] | None:
