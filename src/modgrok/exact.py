@@ -28,13 +28,12 @@ from jaxtyping import Float, Int
 
 from modgrok.circuit import Expert
 from modgrok.errors import InputError
+from modgrok.experts import check_size
 from modgrok.phases import Design, best_design, exact_design, narrow_design, real_design
 from modgrok.plan import ABSORBED, Step
 
 ZERO_VOTE = 4.0
 """How much above the other classes, at most √2 in size, zero is ranked when only the ranking counts."""
-LARGEST_EXPERT = 1 << 28
-"""Most weights that one expert may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +117,7 @@ def exact_expert(step: Step, kernel: Kernel) -> Expert:
     if step.absorbed is not None and step.terms == 1:
         raise InputError("a step with one input needs no absorbing element; write it as a sum of one term")
     width = exact_width(step, kernel)
-    if width * step.classes * (step.terms + 1) > LARGEST_EXPERT:
-        raise InputError(
-            f"{width:,} neurons modulo {step.classes} are more than {LARGEST_EXPERT:,} weights in one expert; "
-            "use fewer frequencies: --frequencies minimal, or a number"
-        )
+    check_size(step, width)
     if is_constant(step):
         return constant_expert(step)
     embeds, readouts = [], []

@@ -15,6 +15,9 @@ from modgrok.circuit import Expert
 from modgrok.errors import InputError
 from modgrok.plan import ABSORBED, Step
 
+LARGEST_EXPERT = 1 << 28
+"""Most weights that one expert may have."""
+
 
 @dataclass(frozen=True, eq=False)
 class Waves:
@@ -79,10 +82,20 @@ def table_amplitude(terms: int, width: int) -> float:
 AMPLITUDES = {"printed": printed_amplitude, "table": table_amplitude}
 
 
+def check_size(step: Step, width: int) -> None:
+    """An `InputError` if an expert would have more weights than memory can be expected to hold."""
+    if width * step.classes * (step.terms + 1) > LARGEST_EXPERT:
+        raise InputError(
+            f"{width:,} neurons modulo {step.classes} are more than {LARGEST_EXPERT:,} weights in one expert; "
+            "use a smaller width, or with the exact method fewer frequencies: --frequencies minimal, or a number"
+        )
+
+
 def random_sum(step: Step, width: int, normalisation: str, rng: np.random.Generator) -> Expert:
     """The paper's expert for S-term addition (its equation solution_multisum), activation x^S."""
     if width < 1:
         raise InputError(f"the width of a sum expert must be at least 1, got {width}; give --add-width 2000")
+    check_size(step, width)
     amplitude = AMPLITUDES[normalisation](step.terms, width)
     waves = random_waves(step.terms, width, amplitude, rng)
     return Expert(*periodic_weights(step, waves, len(step.outputs)), step.terms)
@@ -100,6 +113,7 @@ def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
             f"the width of a product expert must be at least 2 (one neuron treats zero), got {width}; "
             "give --mul-width 500"
         )
+    check_size(step, width)
     classes = step.tables.shape[1]
     waves = random_waves(step.terms, width - 1, printed_amplitude(step.terms, width - 1), rng)
     embed, readout = periodic_weights(step, waves, classes)

@@ -19,7 +19,7 @@ from modgrok.circuit import Expert
 from modgrok.field import exp_table
 
 ALIVE = 1e-3
-"""A neuron is alive if its norm is above this share of the largest neuron's."""
+"""A neuron is alive if its squared norm is above this share of the largest neuron's."""
 
 
 def additive_order(p: int) -> Int[np.ndarray, "p"]:
@@ -64,6 +64,9 @@ def neuron_norm(expert: Expert) -> Float[Array, "width"]:
 
 
 def alive(expert: Expert) -> Bool[Array, "width"]:
-    """Which neurons have a norm above `ALIVE` times the largest one; none if all weights are zero."""
-    norm = neuron_norm(expert)
-    return norm > ALIVE * jnp.max(norm)
+    """Which neurons have a squared norm above `ALIVE` times the largest one; none if all weights are zero.
+
+    The square is the share of the weights that weight decay has left to a neuron.
+    """
+    square = neuron_norm(expert) ** 2
+    return square > ALIVE * jnp.max(square)

@@ -20,11 +20,12 @@ from modgrok.commands.common import (
 )
 from modgrok.compiler import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.errors import InputError
+from modgrok.network import Network
 from modgrok.verification import verify
 
-WHOLE_TABLE = 1 << 20
-"""Tables up to this size are checked whole after compiling; larger ones by a sample."""
-SAMPLE = 100_000
+WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
+"""Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""
+SAMPLE, SAMPLE_WORK = 100_000, 1 << 36
 SETTINGS = {
     "exact": ("frequencies", "dtype"),
     "paper": ("mul_width", "add_width", "beta", "normalisation", "seed", "dtype"),
@@ -84,13 +85,19 @@ def given_settings(args: argparse.Namespace) -> dict[str, Any]:
     return {name: getattr(args, name) for name in allowed if getattr(args, name) is not None}
 
 
+def default_sample(network: Network) -> int | None:
+    """How many rows to check if the user does not say: all (None) where that takes seconds."""
+    rows, weights = network.modulus**network.circuit.variables, network.circuit.parameters
+    if rows <= WHOLE_ROWS and rows * weights <= WHOLE_WORK:
+        return None
+    return max(1000, min(SAMPLE, SAMPLE_WORK // weights))
+
+
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     start = time.perf_counter()
     network = compile(args.expression, args.mod, method=args.method, **given_settings(args))
     compiled = time.perf_counter()
-    sample = args.sample
-    if sample is None and network.modulus**network.circuit.variables > WHOLE_TABLE:
-        sample = SAMPLE
+    sample = default_sample(network) if args.sample is None else args.sample
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, sample=sample, progress=progress)
     checked = time.perf_counter()
