@@ -147,10 +147,13 @@ def test_muon_steps_are_nearly_orthogonal():
 
 
 @pytest.mark.parametrize(
-    "model, optimiser", [("power", "sgd"), ("power", "muon"), ("mlp", "adam"), ("transformer", "muon")]
+    "model, optimiser, rate",
+    [("power", "sgd", 1.0), ("power", "muon", 0.01), ("mlp", "adam", 0.01), ("transformer", "muon", 0.02)],
 )
-def test_optimisers_lower_the_loss_of_models(model, optimiser):
-    config = preset(expression="n1 + n2", modulus=5, model=model, optimiser=optimiser, width=8, steps=30)
+def test_optimisers_lower_the_loss_of_models(model, optimiser, rate):
+    config = preset(
+        expression="n1 + n2", modulus=5, model=model, optimiser=optimiser, learning_rate=rate, width=8, steps=30
+    )
     run = runs.begin(config)
     losses = [run.segment(steps).history[-1][1] for steps in (0, 30)]
     assert np.isfinite(losses).all() and losses[1] < losses[0]

@@ -15,6 +15,7 @@ from math import isfinite, log
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.presets import preset
 from modgrok.training import TrainConfig
 
 PASSED = 0.99
@@ -118,8 +119,9 @@ def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     causes = []
     if config.fraction < 0.4 or config.modulus < 40:
         causes.append(f"too little data (fraction {config.fraction:g} of the table; try --fraction 0.7)")
-    if config.weight_decay < 1:
-        causes.append(f"weight decay too weak ({config.weight_decay:g}; try --weight-decay 5)")
+    usual = preset(**{name: getattr(config, name) for name in ("expression", "modulus", "model", "optimiser")})
+    if config.weight_decay < 0.2 * usual.weight_decay:
+        causes.append(f"weight decay too weak ({config.weight_decay:g}; try --weight-decay {usual.weight_decay:g})")
     causes.append("a function outside the class that networks of this kind learn (`modgrok classify` decides)")
     return Diagnosis(
         "memorised",
