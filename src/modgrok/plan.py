@@ -70,7 +70,14 @@ class Plan:
     def describe(self, step: Step, width: int) -> dict[str, Any]:
         """A step as plain values, for printing and for the network's file."""
         inputs = [self.wire_name(wire) for wire in step.inputs]
-        return {"kind": step.kind, "text": step.text, "inputs": inputs, "width": width, "order": step.order}
+        return {
+            "kind": step.kind,
+            "text": step.text,
+            "inputs": inputs,
+            "width": width,
+            "order": step.order,
+            "absorbing": step.absorbed is not None,
+        }
 
 
 @dataclass(frozen=True, eq=False)
