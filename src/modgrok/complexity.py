@@ -35,11 +35,11 @@ def permuted_redundancy(table: Table, fraction: float) -> float:
     other columns where row a has the value f(a, b) then helps with probability φ (1 - (1 - φ)^J). Rows, columns
     and equal twins are taken as independent chances.
     """
-    missed = (1 - _answered_by_rows(table, fraction)) * (1 - _answered_by_rows(table.T, fraction).T)
+    missed = (1 - answered_by_rows(table, fraction)) * (1 - answered_by_rows(table.T, fraction).T)
     return float(1 - (1 - redundancy(table, fraction)) * missed.mean())
 
 
-def _answered_by_rows(table: Table, fraction: float) -> Float[np.ndarray, "p p"]:
+def answered_by_rows(table: Table, fraction: float) -> Float[np.ndarray, "p p"]:
     """The probability with which each cell follows from the rows that equal its own up to a permutation."""
     _, classes = line_classes(np.stack([first_appearance(row) for row in table]))
     members = np.bincount(classes)[classes]
@@ -103,7 +103,7 @@ def effective_rank(table: Table) -> float:
     p, p times, since K/p projects onto what the shifts keep; for a random table they spread over all p². The
     effective rank (Σσ²)² / Σσ⁴ tells these apart. Σσ² counts the coincidences, and Σσ⁴ = E‖KᵀKz‖² over random
     normal z counts how often three coincidences of a rectangle force the fourth. The constant direction that every
-    table shares is taken away.
+    table shares is taken away. Both sums are estimated from the same random z, whose errors partly cancel.
     """
     p = len(table)
     forward, backward = coincidences(table), coincidences(np.ascontiguousarray(table.T))

@@ -22,7 +22,7 @@ FEATURES = random_features(1, 1, 1, 1).size
 FREE = 0.05
 """Below this share unexplained, a random table counts as memorised for free."""
 SETTING = ("modulus", "width", "fraction", "steps")
-FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale")
+FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale", "model", "loss", "optimiser")
 
 
 class Setting(NamedTuple):
@@ -152,10 +152,15 @@ def held_out(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row
 
 
 def inner_rows(census: Columns, settings: list[Setting]) -> Bool[np.ndarray, "row"]:
-    """Rows of the settings that lie between others when they are held out: neither the least modulus nor the widest."""
-    least, widest = min(s.modulus for s in settings), max(s.width for s in settings)
-    inner = [s.rows for s in settings if least < s.modulus and s.width < widest]
+    """Rows of the settings that, held out, still lie between others: those not at the least modulus."""
+    least = min(s.modulus for s in settings)
+    inner = [s.rows for s in several_moduli(settings) if least < s.modulus]
     return np.any(inner, axis=0) if inner else np.zeros(len(census["steps"]), bool)
+
+
+def several_moduli(settings: list[Setting]) -> list[Setting]:
+    """The settings whose width was trained at more than one modulus: between these one may interpolate."""
+    return [s for s in settings if len({t.modulus for t in settings if t.width == s.width}) > 1]
 
 
 def fit_random(settings: list[Setting]) -> Float[np.ndarray, "feature"]:
@@ -180,12 +185,13 @@ def calibrate(census: Columns, made_by: str) -> dict[str, Any]:
     rows = np.any([s.rows for s in settings], axis=0)
     ratio = ratios(census, settings)
     curve = with_errors(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
-    common = [s for s in settings if s.width < max(t.width for t in settings)]
+    common = several_moduli(settings)
     return {
         "made_by": made_by,
         "networks": len(set(census["network"].tolist())),
         "covers": {name: span(common, name) for name in SETTING},
         "fixed": {name: getattr(TrainConfig, name) for name in FIXED},
+        "from_table": from_table(census, common),
         "random_odds": [float(f"{value:.6g}") for value in fit_random(settings)],
         "curve": curve.json(),
         "settings": [
@@ -193,6 +199,28 @@ def calibrate(census: Columns, made_by: str) -> dict[str, Any]:
             for s in settings
         ],
     }
+
+
+def from_table(census: Columns, settings: list[Setting]) -> dict[str, Any]:
+    """For each fraction the curve over `table_complexity`, with its errors above the floor of the redundancy."""
+    last = last_step(census)
+    curves = []
+    for fraction in sorted({s.fraction for s in settings}):
+        rows = np.any([s.rows for s in settings if s.fraction == fraction and s.steps == last], axis=0)
+        x, accuracy = table_complexity(census)[rows], census["test_accuracy"][rows]
+        predicted = np.maximum(
+            cross_validated(x, accuracy, census["table"][rows]), census["redundancy"][rows].astype(float)
+        )
+        curve = with_errors(fit_curve(x, accuracy), predicted, accuracy)
+        curves.append(
+            {"fraction": fraction, "error": float(np.abs(predicted - accuracy).mean()), "curve": curve.json()}
+        )
+    return {"modulus": span(settings, "modulus"), "curves": curves}
+
+
+def table_complexity(census: Columns) -> Float[np.ndarray, "row"]:
+    """The effective rank, which counts as 0 for tables in the class."""
+    return np.where(census["verdict"] == "in-class", 0.0, census["effective_rank"].astype(float))
 
 
 def span(settings: list[Setting], name: str) -> list[float]:

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
-from modgrok.census.law import Columns, error, last_step, settings_of
+from modgrok.census.law import Columns, error, last_step, settings_of, table_complexity
 from modgrok.prediction import cross_validated, odds
 
 HALF = 0.5
@@ -19,6 +19,7 @@ HALF = 0.5
 PREDICTORS = {
     "train_loss": "training loss on half of the table (the loss law, for comparison)",
     "whole_table_loss": "training loss on the whole table",
+    "complexity": "the effective rank, 0 in the class, with the redundancy as a floor (used by classify)",
     "effective_rank": "effective rank of the coincidence matrix Σ_q T_q ⊗ T_q",
     "orbit_redundancy": "redundancy up to automorphisms (orbits by refinement)",
     "permuted_redundancy": "redundancy up to value permutations",
@@ -31,15 +32,15 @@ NEEDS_TRAINING = ("train_loss", "whole_table_loss")
 
 def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str, Float[np.ndarray, "some"]]:
     """Each predictor on the chosen rows, signed so that accuracies fall with it; NaN where it is not known."""
-    rank, shape = census["effective_rank"].astype(float), np.zeros(int(rows.sum()))
     lookups = ("redundancy", "permuted_redundancy", "orbit_redundancy")
     found = {name: -census[name][rows].astype(float) for name in lookups}
     return found | {
         "train_loss": census["train_loss"][rows],
         "whole_table_loss": whole_table_loss(census, rows),
-        "effective_rank": rank[rows],
+        "complexity": table_complexity(census)[rows],
+        "effective_rank": census["effective_rank"][rows].astype(float),
         "unfolding_norm": census["unfolding_norm"][rows].astype(float),
-        "none": shape,
+        "none": np.zeros(int(rows.sum())),
     }
 
 
@@ -64,6 +65,8 @@ def evaluate(census: Columns) -> list[dict[str, Any]]:
                 continue
             predicted = np.full(len(x), np.nan)
             predicted[known] = cross_validated(x[known], accuracy[known], table[known])
+            if name == "complexity":
+                predicted = np.maximum(predicted, census["redundancy"][setting.rows].astype(float))
             errors[f"p={setting.modulus} width {setting.width}"] = error(predicted, accuracy, known)
             ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
         if errors:

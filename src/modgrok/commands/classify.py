@@ -14,6 +14,7 @@ from modgrok.compiler import read
 from modgrok.errors import InputError
 from modgrok.expression import variables
 from modgrok.polynomial import value_table
+from modgrok.prediction import predict_from_table
 from modgrok.separable import classify_table
 from modgrok.separable.decision import TIME_LIMIT
 
@@ -42,7 +43,18 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     axes = at_least_two(variables(tree))
     table = value_table(tree, modulus, axes)
     found = classify_table(table, modulus, fraction=args.fraction, time_limit=args.time_limit)
-    result = {"expression": args.expression, "variables": [f"n{index}" for index in axes], **found.json()}
+    in_class = found.status == "in-class"
+    expected = predict_from_table(
+        table, modulus, fraction=args.fraction, in_class=in_class, redundancy=found.redundancy
+    )
+    result = {
+        "expression": args.expression,
+        "variables": [f"n{index}" for index in axes],
+        **found.json(),
+        "predicted_test_accuracy": expected.value,
+        "predicted_error": expected.error,
+        "reasons": [expected.reason, *found.reasons],
+    }
     if args.probe:
         from modgrok.probe import probe_table
 
@@ -67,7 +79,8 @@ def show(result: dict[str, Any], console: Console) -> None:
         facts |= witness_facts(result["witness"], result["variables"], result["group_order"])
     facts |= {
         "redundancy": f"{100 * result['redundancy']:.1f} % at a training fraction of {result['fraction']:g}",
-        "predicted test accuracy": f"{100 * result['predicted_test_accuracy']:.1f} %",
+        "predicted test accuracy": f"{100 * result['predicted_test_accuracy']:.1f} %"
+        + (f" ± {100 * result['predicted_error']:.1f} %" if result["predicted_error"] is not None else ""),
         "because": "\n".join(result["reasons"]),
         "time": f"{result['seconds']:.3f} s",
     }

@@ -39,7 +39,8 @@ def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, families: np.ndarray) -> N
 def draw_families(census: Columns, stem: Path) -> list[Path]:
     """The test accuracy of every table by family, at half of the table: one panel for each modulus."""
     half = outcomes.final_rows(census) & (census["fraction"] == 0.5)
-    moduli = sorted(set(census["modulus"][half].tolist()))
+    counted = np.unique(census["modulus"][half], return_counts=True)
+    moduli = [modulus for modulus, count in zip(*map(np.ndarray.tolist, counted)) if 4 * count > counted[1].max()]
     written = {family for families in GROUPS.values() for family in families}
     order = [family for family in by_mean(census, half) if family in written]
     rng = np.random.default_rng(0)
@@ -108,11 +109,12 @@ def largest_by_modulus(settings: list[Setting]) -> list[Setting]:
 
 def draw_setting(axes: Axes, census: Columns, setting: Setting) -> None:
     k = setting.rows
-    scatter(axes, census["train_loss"][k], census["test_accuracy"][k], census["family"][k])
-    curve = fit_curve(census["train_loss"][k], census["test_accuracy"][k])
+    loss = 1000 * census["train_loss"][k]
+    scatter(axes, loss, census["test_accuracy"][k], census["family"][k])
+    curve = fit_curve(loss, census["test_accuracy"][k])
     axes.plot(curve.x, curve.accuracy, color="black")
-    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half of the table")
-    axes.set_xlabel("training loss")
+    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half the table")
+    axes.set_xlabel("training loss × 1000")
 
 
 def draw_verdicts(census: Columns, stem: Path) -> list[Path]:
@@ -138,7 +140,7 @@ def draw_predictors(census: Columns, stem: Path) -> list[Path]:
     settings = [s for s in law.settings_of(census, steps=law.last_step(census)) if s.fraction == 0.5]
     setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
     values = predictors.predictor_values(census, setting.rows)
-    names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "none")]
+    names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]
     with drawing(stem, 7.2, 4.9) as figure:
         grid = figure.subplots(2, 3, sharey=True)
         for axes, name in zip(grid.ravel(), names):
