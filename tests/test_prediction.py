@@ -102,10 +102,10 @@ def test_between_the_settings_of_the_census_one_curve_serves():
 @pytest.mark.parametrize(
     "change, reason",
     [
-        ({"modulus": 23}, "for a modulus from 43 to 113, not 23"),
-        ({"width": 5000}, "for a width from 250 to 500, not 5000"),
-        ({"fraction": 1.0}, "for a fraction from 0.3 to 0.7, not 1"),
-        ({"steps": 100}, "for a steps from 1000 to 1500, not 100"),
+        ({"modulus": 23}, "for modulus 43 to 113, not 23"),
+        ({"width": 5000}, "for width 250 to 500, not 5000"),
+        ({"fraction": 1.0}, "for fraction 0.3 to 0.7, not 1"),
+        ({"steps": 100}, "for steps 1000 to 1500, not 100"),
         ({"weight_decay": 1.0}, "with weight_decay 5.0, not 1.0"),
         ({"optimiser": "sgd"}, "with optimiser adamw, not sgd"),
         ({"power": 3}, "for x² networks on functions of two variables"),

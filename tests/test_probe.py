@@ -9,7 +9,7 @@ from modgrok.probe import probe_table
 
 
 def test_probes_where_the_law_was_not_measured_are_refused():
-    with pytest.raises(InputError, match="a modulus from 43 to 113, not 23"):
+    with pytest.raises(InputError, match="for modulus 43 to 113, not 23"):
         probe_table(expression_values("x y", 23), 23)
     with pytest.raises(InputError, match="functions of two variables, got 3"):
         probe_table(np.zeros((43, 43, 43), int), 43)

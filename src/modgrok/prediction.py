@@ -184,7 +184,7 @@ def why_not_covered(config: Settings) -> str:
     known = calibration()
     for name, (low, high) in known["covers"].items():
         if not low <= getattr(config, name) <= high:
-            return f"the law was measured for a {name} from {low:g} to {high:g}, not {getattr(config, name):g}"
+            return f"the law was measured for {name} {low:g} to {high:g}, not {getattr(config, name):g}"
     for name, value in known["fixed"].items():
         if getattr(config, name, value) != value:
             return f"the law was measured with {name} {value}, not {getattr(config, name)}"

@@ -124,6 +124,10 @@ def evaluate(census: Columns) -> dict[str, Any]:
             }
             for family in sorted(set(census["family"][rows]))
         ],
+        "normalisations": [
+            {"one curve over": name, "error": cross_validated_error(census, x, rows)}
+            for name, x in normalisations(census, settings).items()
+        ],
         "error_own_curves": error(own, accuracy, rows),
         "error_one_curve": error(one, accuracy, rows),
         "error_one_curve_half": error(one, accuracy, half),
@@ -131,6 +135,29 @@ def evaluate(census: Columns) -> dict[str, Any]:
         "error_held_out_settings": error(apart, accuracy, inner_rows(census, settings) & np.isfinite(apart)),
         "rows": int(rows.sum()),
     }
+
+
+def normalisations(census: Columns, settings: list[Setting]) -> dict[str, Float[np.ndarray, "row"]]:
+    """What one curve for all settings could be over; the last is the law's."""
+    loss, family = census["train_loss"], census["family"]
+    by_random, between = np.full((2, len(loss)), np.nan)
+    for s in settings:
+        random = loss[s.rows & (family == "random")].mean()
+        least = loss[s.rows].min()
+        by_random[s.rows] = loss[s.rows] / random
+        between[s.rows] = (loss[s.rows] - least) / (random - least)
+    return {
+        "the loss": loss,
+        "p times the loss": census["modulus"] * loss,
+        "the loss over that of random tables": by_random,
+        "the loss between the least and that of random tables": between,
+        "odds over those of random tables": ratios(census, settings),
+    }
+
+
+def cross_validated_error(census: Columns, x: Float[np.ndarray, "row"], rows: Bool[np.ndarray, "row"]) -> float:
+    accuracy = census["test_accuracy"][rows]
+    return float(np.abs(cross_validated(x[rows], accuracy, census["table"][rows]) - accuracy).mean())
 
 
 def error(predicted: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float:

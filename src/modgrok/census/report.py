@@ -39,6 +39,7 @@ def summary(census: Columns) -> dict[str, Any]:
         "error_one_curve_not_free": errors["error_one_curve_not_free"],
         "error_one_curve_half": errors["error_one_curve_half"],
         "error_held_out_settings": errors["error_held_out_settings"],
+        "normalisations": errors["normalisations"],
         "settings": errors["settings"],
         "families": errors["families"],
         "accuracy": outcomes.by_family(census),
@@ -63,6 +64,7 @@ def markdown(content: dict[str, Any]) -> str:
         "relative to random tables. `random_unexplained` is p times the loss of random tables; below "
         f"{law.FREE:g} they count as memorised for free.",
         facts(content),
+        table(content["normalisations"]),
         "![loss against accuracy](law.png)",
         table(content["settings"]),
         table(content["families"]),
