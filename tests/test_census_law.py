@@ -138,6 +138,19 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
     command.show(result, Console(quiet=True))
 
 
+def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(folder, tmp_path):
+    rows, plan = store.read_rows(folder), store.load_stored_plan(folder)
+    for name, fraction in (("half", 0.5), ("less", 0.3)):
+        store.claim_folder(plan, tmp_path / name)
+        chosen = (np.asarray(rows["fraction"]) == fraction) & (np.asarray(rows["modulus"]) == 43)
+        chosen &= (np.asarray(rows["width"]) == 250) & (np.asarray(rows["steps"]) == 1000)
+        store.write_rows(tmp_path / name / store.WHOLE, rows.filter(chosen))
+    result = run("report", tmp_path / "half")
+    assert result["networks"] == 40 and result["error_held_out_settings"] is None
+    with pytest.raises(InputError, match="a report is about training on half of tables"):
+        run("report", tmp_path / "less")
+
+
 def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path):
     result = run("fit", folder, out=tmp_path / "law.json")
     assert json.loads((tmp_path / "law.json").read_text())["made_by"] == f"modgrok census fit {folder}"

@@ -160,8 +160,9 @@ def cross_validated_error(census: Columns, x: Float[np.ndarray, "row"], rows: Bo
     return float(np.abs(cross_validated(x[rows], accuracy, census["table"][rows]) - accuracy).mean())
 
 
-def error(predicted: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float:
-    return float(np.abs(predicted[rows] - accuracy[rows]).mean()) if rows.any() else float("nan")
+def error(predicted: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float | None:
+    """The mean absolute error over some rows; None over none."""
+    return float(np.abs(predicted[rows] - accuracy[rows]).mean()) if rows.any() else None
 
 
 def held_out(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row"]:

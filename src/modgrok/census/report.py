@@ -7,6 +7,7 @@ from typing import Any
 
 from modgrok.census import law, outcomes, predictors, store
 from modgrok.census.law import Columns
+from modgrok.census.predictors import HALF
 from modgrok.errors import InputError
 from modgrok.files import write_json, write_text
 
@@ -16,7 +17,10 @@ def read_annotated(folder: Path) -> Columns:
     rows = store.read_rows(folder)
     if "verdict" not in rows.column_names or rows["verdict"].null_count:
         raise InputError(f"rows of {folder} are not annotated yet; run: modgrok census annotate {folder}")
-    return law.columns_of(rows)
+    census = law.columns_of(rows)
+    if not any(setting.fraction == HALF for setting in law.settings_of(census, steps=law.last_step(census))):
+        raise InputError(f"a report is about training on half of tables, random ones among them; {folder} has none")
+    return census
 
 
 def write_report(census: Columns, out: Path) -> dict[str, Any]:
