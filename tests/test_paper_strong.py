@@ -11,7 +11,7 @@ ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 -
 """A sum, a product, a polynomial in the class and one that is not, modulo 23."""
 
 
-def rows(setting, accuracies=(), rate=0.01, seeds=2):
+def rows(setting, accuracies=(), rate=0.01, seeds=2, steps=10, fraction=0.5):
     """A row for each polynomial and seed; a lower training loss where the accuracy is higher."""
     return [
         {
@@ -19,9 +19,10 @@ def rows(setting, accuracies=(), rate=0.01, seeds=2):
             "modulus": 23,
             "polynomial": polynomial,
             "seed": seed,
+            "fraction": fraction,
             "learning_rate": rate,
             "weight_decay": 1.0,
-            "steps": 10,
+            "steps": steps,
             "width": 8,
             "train_loss": 1 - accuracy + 0.001 * seed,
             "test_loss": 1.0,
@@ -55,9 +56,31 @@ def test_a_setting_that_learns_the_class_agrees():
 def test_a_polynomial_of_the_class_that_is_not_learned_contradicts():
     result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4": 0.98}))
     assert (result["verdict"], findings(result)["(2n1 + 3n2)^4"]) == ("differs", "contradicts")
-    assert any(
-        note.startswith("Contradicts the hypothesis: (2n1 + 3n2)^4 mod 23 reaches 98.0%") for note in result["notes"]
-    )
+    text = "Contradicts the hypothesis: (2n1 + 3n2)^4 mod 23 in A: 98.0% (training rows 100.0%)."
+    assert text in result["notes"]
+
+
+def test_a_second_look_may_find_it_learned():
+    first, polynomial = rows("A", {"(2n1 + 3n2)^4": 0.5}), "(2n1 + 3n2)^4"
+    for half, more, finding in ((1.0, 1.0, "learned later"), (0.6, 1.0, "contradicts")):
+        half_rows = [row for row in rows("A", {polynomial: half}, steps=100) if row["polynomial"] == polynomial]
+        more_rows = [row | {"fraction": 0.8, "test_accuracy": more} for row in half_rows]
+        result = strong_result.result_of(first + half_rows + more_rows)
+        assert findings(result)[polynomial] == finding
+        words = f"after 100 steps on 50% of the table {half:.1%}; after 100 steps on 80% of the table {more:.1%}."
+        assert any(words in note for note in result["notes"])
+        assert result["verdict"] == ("differs" if finding == "contradicts" else "reproduced")
+
+
+def test_contradictions_are_looked_at_again_for_longer():
+    config = preset(expression="n1 + n2", modulus=23, width=8, steps=10)
+    group = strong.first_look("A", config, 2)
+    stored = [row | {"learning_rate": rate} for rate in (0.01, 0.02) for row in rows("A", {"(2n1 + 3n2)^4": 0.5})]
+    stored += [row | {"learning_rate": 0.03} for row in rows("A", {"(2n1 + 3n2)^4": 0.7})]
+    (again,) = strong.second_looks([group], stored)
+    assert (again.config.steps, again.polynomials, again.variants) == (100, ("(2n1 + 3n2)^4",), ((0.03, 1.0),))
+    assert [row["fraction"] for row in again.rows()] == [0.5, 0.5, 0.8, 0.8]
+    assert strong.second_looks([group], rows("A")) == []
 
 
 def test_a_setting_that_fails_a_control_is_no_evidence():
@@ -68,10 +91,12 @@ def test_a_setting_that_fails_a_control_is_no_evidence():
     assert both["verdict"] == "reproduced" and both["measured"]["contradictions"] == 0
 
 
-def test_the_variant_is_chosen_by_the_controls_alone():
+def test_only_variants_that_learn_the_controls_count():
     tuned = rows("A", {"n1 + n2": 0.9}, rate=0.1) + rows("A", {"(2n1 + 3n2)^4": 0.2}, rate=0.3)
-    chosen = strong_result.result_of(tuned)["rows"][0]
-    assert chosen["learning_rate"] == 0.3 and chosen["in_class"] == 0.2
+    found = strong_result.result_of(tuned)["rows"][0]
+    assert (found["variants"], found["variants_that_count"], found["in_class"]) == (2, 1, 0.2)
+    better = strong_result.result_of(tuned + rows("A", {"(2n1 + 3n2)^4": 0.995}, rate=0.4))["rows"][0]
+    assert better["finding"] == "agrees" and better["cells"][2]["learning_rate"] == 0.4
 
 
 def test_learning_beyond_the_prediction_is_named():
@@ -100,7 +125,9 @@ def tiny_groups():
     configs = [
         preset(expression="n1 + n2", modulus=23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")
     ]
-    return [strong.Group(config.loss, config, 1) for config in configs]
+    return [
+        strong.Group(config.loss, config, 1, ("n1 + n2", "n1 n2"), ((0.01, 1.0),), (0.5, 0.8)) for config in configs
+    ]
 
 
 def test_rows_are_stored_and_gone_on_from(tmp_path, monkeypatch):
@@ -108,12 +135,12 @@ def test_rows_are_stored_and_gone_on_from(tmp_path, monkeypatch):
     original = strong.train_group
     monkeypatch.setattr(strong, "train_group", lambda group: trained.append(group.setting) or original(group))
     first, second = tiny_groups()
-    assert strong.train_missing([first], store, time_limit=0.0) == [] and trained == []
+    assert strong.train_missing([first], store, end=0.0) == [] and trained == []
     some = strong.train_missing([first], store)
-    assert len(some) == len(first.rows()) == 3 * 8
+    assert len(some) == len(first.rows()) == 4
     assert all(0 <= row["test_accuracy"] <= 1 and row["device"] for row in some)
     both = strong.train_missing([first, second], store)
-    assert trained == ["mse", "cross-entropy"] and len(both) == 48
+    assert trained == ["mse", "cross-entropy"] and len(both) == 8
     assert strong.train_missing([first, second], store) == both
 
 

@@ -25,13 +25,13 @@ MODELS: dict[str, dict[str, Any]] = {
 OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
     "power": {
         "adam": {"weight_decay": 0.0},
-        "sgd": {"learning_rate": 20.0, "weight_decay": 1e-5, "steps": 3000},
+        "sgd": {"learning_rate": 50.0, "weight_decay": 2e-6, "steps": 5000},
         "muon": {"learning_rate": 0.01, "weight_decay": 1.0, "beta1": 0.95},
     },
     "mlp": {
         "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 0.5, "weight_decay": 1e-3, "steps": 5000},
-        "muon": {"learning_rate": 0.1, "weight_decay": 0.5, "beta1": 0.95, "steps": 2000},
+        "muon": {"learning_rate": 0.1, "weight_decay": 0.2, "beta1": 0.95, "steps": 2000},
     },
     "transformer": {
         "adam": {"weight_decay": 0.0},
