@@ -130,9 +130,8 @@ def test_the_study_reports_every_start_and_reuses_finished_parts(tiny_studies, m
     monkeypatch.setattr(item, "run_study", lambda *_: pytest.fail("a finished study was run again"))
     assert item.compute(folder=tmp_path)["rows"] == result["rows"]
     files = item.draw(json.loads(json.dumps(result)), tmp_path)
-    assert [path.name for path in files] == [
-        "endtoend.png", "endtoend.svg", "endtoend-fine-tuning.png", "endtoend-fine-tuning.svg",
-    ]  # fmt: skip
+    stems = ("endtoend", "endtoend-fine-tuning", "endtoend-control")
+    assert [path.name for path in files] == [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
     assert all(path.stat().st_size > 5000 for path in files)
 
 

@@ -24,46 +24,57 @@ LABELS = {
 }
 
 
+Panel = tuple[int, str]
+"""A modulus and a polynomial."""
+
+
 def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Test accuracy against steps, by start and then, for the trained experts, by weight decay and β."""
-    return draw_starts(result, folder / "endtoend") + draw_fine_tuning(result, folder / "endtoend-fine-tuning")
+    """Three figures: every start; the trained experts by weight decay and β; scratch beside its control."""
+    return [
+        *draw_starts(result, folder / "endtoend"),
+        *draw_fine_tuning(result, folder / "endtoend-fine-tuning"),
+        *draw_control(result, folder / "endtoend-control"),
+    ]
 
 
-def panels(result: dict[str, Any]) -> tuple[list[int], list[str]]:
-    """Moduli down, polynomials across: those that were studied with every modulus."""
-    pairs = {(row["modulus"], row["polynomial"]) for row in result["rows"]}
-    moduli = sorted({modulus for modulus, _ in pairs})
-    texts = [row["polynomial"] for row in result["rows"] if row["modulus"] == moduli[0]]
-    return moduli, [text for text in texts if all((modulus, text) in pairs for modulus in moduli)]
-
-
-def draw_grid(result: dict[str, Any], stem: Path, curves_of: Callable[[Axes, list[Curve]], None]) -> list[Path]:
-    moduli, texts = panels(result)
-    with drawing(stem, width=2.2 * len(texts) + 0.4, height=1.9 * len(moduli) + 1.0) as figure:
-        grid = figure.subplots(len(moduli), len(texts), sharex="row", sharey=True, squeeze=False)
-        for axes_row, modulus in zip(grid, moduli):
-            for axes, text in zip(axes_row, texts):
-                curves_of(axes, [c for c in result["curves"] if (c["modulus"], c["polynomial"]) == (modulus, text)])
-                axes.set(xscale="log", ylim=(-0.03, 1.05))
-                axes.set_title(f"{text} mod {modulus}", fontsize=7)
+def draw_grid(
+    panels: list[Panel], columns: int, stem: Path, draw_panel: Callable[[Axes, Panel], None], legend_columns: int
+) -> list[Path]:
+    rows = -(-len(panels) // columns)
+    with drawing(stem, width=max(2.3 * columns, 4.5), height=1.95 * rows + 1.0) as figure:
+        grid = figure.subplots(rows, columns, sharey=True, squeeze=False)
+        for axes in grid.flat[len(panels) :]:
+            axes.set_visible(False)
+        for axes, panel in zip(grid.flat, panels):
+            draw_panel(axes, panel)
+            axes.set(xscale="log", ylim=(-0.03, 1.05))
+            axes.set_title(f"{panel[1]}\nmod {panel[0]}", fontsize=7)
         for axes in grid[-1]:
             axes.set_xlabel("steps + 1")
         for axes_row in grid:
-            axes_row[0].set_ylabel("test accuracy")
+            axes_row[0].set_ylabel("accuracy")
         handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=min(4, len(texts)))
+        figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns)
     return figure_paths(stem)
 
 
-def draw_curve(axes: Axes, curve: Curve, **style: Any) -> None:
-    accuracy = [np.nan if value is None else value for value in curve["test_accuracy"]]
+def of_panel(result: dict[str, Any], panel: Panel) -> list[Curve]:
+    return [curve for curve in result["curves"] if (curve["modulus"], curve["polynomial"]) == panel]
+
+
+def draw_curve(axes: Axes, curve: Curve, part: str = "test", **style: Any) -> None:
+    accuracy = [np.nan if value is None else value for value in curve[f"{part}_accuracy"]]
     axes.plot(np.array(curve["steps"]) + 1, accuracy, **style)
 
 
 def draw_starts(result: dict[str, Any], stem: Path) -> list[Path]:
-    """Every start at the largest weight decay (the paper's) and the largest β."""
+    """Every start at the largest weight decay (the paper's) and β, for the polynomials that every modulus has."""
+    pairs = [(row["modulus"], row["polynomial"]) for row in result["rows"]]
+    moduli = sorted({modulus for modulus, _ in pairs})
+    shared = [pair for pair in pairs if all((modulus, pair[1]) in pairs for modulus in moduli)]
 
-    def curves_of(axes: Axes, curves: list[Curve]) -> None:
+    def draw_panel(axes: Axes, panel: Panel) -> None:
+        curves = of_panel(result, panel)
         decay = max(curve["weight_decay"] for curve in curves)
         beta = max(curve["beta"] for curve in curves if curve["beta"] is not None)
         for colour, (start, label) in zip(COLOURS, LABELS.items()):
@@ -71,20 +82,43 @@ def draw_starts(result: dict[str, Any], stem: Path) -> list[Path]:
                 if (curve["start"], curve["weight_decay"]) == (start, decay) and curve["beta"] in (None, beta):
                     draw_curve(axes, curve, color=colour, label=label, linestyle="--" if start == "control" else "-")
 
-    return draw_grid(result, stem, curves_of)
+    columns = len(shared) // len(moduli)
+    return draw_grid(shared, columns, stem, draw_panel, legend_columns=min(4, columns))
 
 
 def draw_fine_tuning(result: dict[str, Any], stem: Path) -> list[Path]:
-    """The trained experts under every weight decay and β."""
+    """The trained experts under every weight decay and β, where some of them forget; else everywhere."""
+    tuned = [row for row in result["rows"] if row["experts"] is not None]
+    forgetting = [row for row in tuned if row["experts_worst"] < result["settings"]["learnt"]] or tuned
+    panels = [(row["modulus"], row["polynomial"]) for row in forgetting]
 
-    def curves_of(axes: Axes, curves: list[Curve]) -> None:
-        tuned = [curve for curve in curves if curve["start"] == "experts"]
-        decays, betas = sorted({c["weight_decay"] for c in tuned}), sorted({c["beta"] for c in tuned})
-        for curve in tuned:
+    def draw_panel(axes: Axes, panel: Panel) -> None:
+        curves = [curve for curve in of_panel(result, panel) if curve["start"] == "experts"]
+        decays, betas = sorted({c["weight_decay"] for c in curves}), sorted({c["beta"] for c in curves})
+        for curve in curves:
             style = {
                 "color": COLOURS[decays.index(curve["weight_decay"])],
                 "linestyle": ("-", "--")[betas.index(curve["beta"])],
             }
             draw_curve(axes, curve, label=f"weight decay {curve['weight_decay']:g}, β = {curve['beta']:g}", **style)
 
-    return draw_grid(result, stem, curves_of)
+    return draw_grid(panels, min(3, len(panels)), stem, draw_panel, legend_columns=min(3, len(panels)))
+
+
+def draw_control(result: dict[str, Any], stem: Path) -> list[Path]:
+    """Scratch and its control at the weight decay and β at which the control does best, for the largest modulus."""
+    largest = max(row["modulus"] for row in result["rows"])
+    panels = [(largest, row["polynomial"]) for row in result["rows"] if row["modulus"] == largest]
+
+    def draw_panel(axes: Axes, panel: Panel) -> None:
+        curves = of_panel(result, panel)
+        best = max((c for c in curves if c["start"] == "control"), key=lambda c: c["test_accuracy"][-1] or 0)
+        setting = ("scratch", best["weight_decay"], best["beta"], best["steps"])
+        (scratch,) = (c for c in curves if (c["start"], c["weight_decay"], c["beta"], c["steps"]) == setting)
+        draw_curve(axes, best, color=COLOURS[6], linestyle="--", label="control: $n_1+n_2$, test")
+        draw_curve(axes, scratch, "train", color=COLOURS[0], label="polynomial, train")
+        draw_curve(axes, scratch, color=COLOURS[4], label="polynomial, test")
+        text = f"weight decay {best['weight_decay']:g}, β = {best['beta']:g}"
+        axes.text(0.03, 0.9, text, transform=axes.transAxes, fontsize=7)
+
+    return draw_grid(panels, min(4, len(panels)), stem, draw_panel, legend_columns=min(3, len(panels)))

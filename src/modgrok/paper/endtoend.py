@@ -271,7 +271,7 @@ def report(found: list[tuple[Study, list[dict[str, Any]]]]) -> dict[str, Any]:
     return {
         "item": "endtoend",
         "title": "End to end: the joined architecture trained on half of the polynomial's table",
-        "settings": {"studies": [study.key() for study, _ in found], "learning_rate": 0.005, "optimiser": "AdamW"},
+        "settings": {"studies": [study.key() for study, _ in found], "learnt": LEARNT, "optimiser": "AdamW"},
         "published": {
             "claim": "these polynomials are not learnable by training two-layer MLPs or other architectures; joined "
             "experts may learn what other models could not (future work)"
