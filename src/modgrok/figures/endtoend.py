@@ -69,7 +69,7 @@ def draw_curve(axes: Axes, curve: Curve, part: str = "test", **style: Any) -> No
 
 def draw_starts(result: dict[str, Any], stem: Path) -> list[Path]:
     """Every start at the largest weight decay (the paper's) and β, for the polynomials that every modulus has."""
-    pairs = [(row["modulus"], row["polynomial"]) for row in result["rows"]]
+    pairs = [(row["modulus"], row["polynomial"]) for row in result["rows"] if row["experts"] is not None]
     moduli = sorted({modulus for modulus, _ in pairs})
     shared = [pair for pair in pairs if all((modulus, pair[1]) in pairs for modulus in moduli)]
 
