@@ -83,7 +83,7 @@ def draw_starts(result: dict[str, Any], stem: Path) -> list[Path]:
                     draw_curve(axes, curve, color=colour, label=label, linestyle="--" if start == "control" else "-")
 
     columns = len(shared) // len(moduli)
-    return draw_grid(shared, columns, stem, draw_panel, legend_columns=min(4, columns))
+    return draw_grid(shared, columns, stem, draw_panel, legend_columns=max(2, min(4, columns)))
 
 
 def draw_fine_tuning(result: dict[str, Any], stem: Path) -> list[Path]:
@@ -102,7 +102,7 @@ def draw_fine_tuning(result: dict[str, Any], stem: Path) -> list[Path]:
             }
             draw_curve(axes, curve, label=f"weight decay {curve['weight_decay']:g}, β = {curve['beta']:g}", **style)
 
-    return draw_grid(panels, min(3, len(panels)), stem, draw_panel, legend_columns=min(3, len(panels)))
+    return draw_grid(panels, min(3, len(panels)), stem, draw_panel, legend_columns=max(2, min(3, len(panels))))
 
 
 def draw_control(result: dict[str, Any], stem: Path) -> list[Path]:
@@ -121,4 +121,4 @@ def draw_control(result: dict[str, Any], stem: Path) -> list[Path]:
         text = f"weight decay {best['weight_decay']:g}, β = {best['beta']:g}"
         axes.text(0.03, 0.9, text, transform=axes.transAxes, fontsize=7)
 
-    return draw_grid(panels, min(4, len(panels)), stem, draw_panel, legend_columns=min(3, len(panels)))
+    return draw_grid(panels, min(4, len(panels)), stem, draw_panel, legend_columns=max(2, min(3, len(panels))))
