@@ -31,7 +31,7 @@ demo: install
 	@echo; echo "== Everything that was made is in demo/"
 
 test: check
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 test-slow: install
 	$(BIN)/python -m pytest -m slow

@@ -143,9 +143,7 @@ def certificate_text(certificate: dict[str, Any]) -> str:
 
 def plan_table(experts: list[dict[str, Any]]) -> Table:
     """Every expert with its group, frequencies, margin and inverse temperature."""
-    table = Table(
-        "expert", "computes", "reads", "group", "freq.", "neurons", "margin", "β", box=None, pad_edge=False
-    )
+    table = Table("expert", "computes", "reads", "group", "freq.", "neurons", "margin", "β", box=None, pad_edge=False)
     for k, step in enumerate(experts, start=1):
         group = f"Z_{step['order']}" + (" + 0" if step["absorbing"] else "")
         frequencies = step.get("frequencies")
