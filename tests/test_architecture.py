@@ -17,8 +17,8 @@ ROOT = Path(modgrok.__file__).parent
 ORDER = [
     *("errors", "field", "files", "expression", "polynomial", "separable", "circuit", "network"),
     *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
-    *("prediction", "data", "spectrum", "waves", "inspection"),
-    *("models", "objective", "training", "ensemble", "presets", "mix", "endtoend"),
+    *("complexity", "prediction", "data", "spectrum", "waves", "inspection"),
+    *("models", "objective", "training", "ensemble", "probe", "presets", "mix", "endtoend"),
     *("diagnosis", "runs", "census", "bench"),
     *("figures", "paper", "report", "web", "commands", "cli", "__main__"),
 ]
