@@ -35,7 +35,7 @@ OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
     },
     "transformer": {
         "adam": {"weight_decay": 0.0},
-        "sgd": {"learning_rate": 0.5, "weight_decay": 1e-3, "steps": 5000},
+        "sgd": {"learning_rate": 0.05, "weight_decay": 1e-3, "steps": 10000},
         "muon": {"learning_rate": 0.02, "weight_decay": 0.3, "beta1": 0.95, "steps": 1000},
     },
 }

@@ -242,10 +242,11 @@ def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> list[str]:
 
 
 def against_words(cell: dict[str, Any]) -> str:
-    again = "".join(
+    looks = [
         f"; after {look['steps']} steps on {look['fraction']:.0%} of the table {look['accuracy']:.1%}"
         for look in cell["second_look"]
-    )
+    ]
+    again = "".join(looks) or "; not trained for longer yet"
     return (
         f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}: {cell['accuracy']:.1%} "
         f"(training rows {cell['train_accuracy']:.1%}){again}."
