@@ -1,4 +1,4 @@
-"""modgrok paper: a table or figure of the paper, published numbers beside ours."""
+"""modgrok paper: a table or figure of the paper, published numbers beside ours; or all of them in one report."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ from modgrok.paper import ITEMS
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = "items:\n" + "\n".join(f"  {name:10} {purpose}" for name, purpose in ITEMS.items())
-    parser.add_argument("item", choices=list(ITEMS), metavar="ITEM", help="one of the items below")
-    parser.add_argument("--out", type=Path, default=Path("paper"), metavar="DIR", help="folder for data and figures")
+    everything = {**ITEMS, "all": "one report of everything, HTML and Markdown; reuses what is stored in its folder"}
+    parser.epilog = "items:\n" + "\n".join(f"  {name:10} {purpose}" for name, purpose in everything.items())
+    parser.add_argument("item", choices=list(everything), metavar="ITEM", help="one of the items below")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="folder for data and figures (paper; for all: report)")
     parser.add_argument("--quick", action="store_true", help="a smaller version, where the full one takes long")
     parser.add_argument("--full", action="store_true", help="every part, also those that take an hour on two cores")
     parser.add_argument(
@@ -33,12 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    item = import_module(f"modgrok.paper.{args.item}")
     if args.quick and args.full:
         raise InputError("--quick asks for less and --full for everything; give one or the other")
+    if args.item == "all":
+        return run_all(args, console)
+    item, out = import_module(f"modgrok.paper.{args.item}"), args.out or Path("paper")
     options: dict[str, Any] = {"quick": args.quick}
     if getattr(item, "LONG", False):
-        options |= {"full": args.full, "folder": args.out, "say": lambda text: console.print(text, highlight=False)}
+        options |= {"full": args.full, "folder": out, "say": lambda text: console.print(text, highlight=False)}
     if args.time_limit is not None:
         if not getattr(item, "TIME_LIMITED", False):
             raise InputError(f"{args.item} takes no --time-limit; only strong does")
@@ -47,13 +50,30 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     with progress_bar(console, args.item) as progress:
         result = item.compute(**options, progress=progress)
     result["seconds"] = time.perf_counter() - start
-    data = args.out / f"{args.item}.json"
+    data = out / f"{args.item}.json"
     write_json(data, result)
-    figures = item.draw(result, args.out) if hasattr(item, "draw") else []
+    figures = item.draw(result, out) if hasattr(item, "draw") else []
     return {**result, "files": [str(path) for path in (data, *figures)]}
 
 
+def run_all(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+    from modgrok.report.build import build
+
+    if args.time_limit is not None:
+        raise InputError("all takes no --time-limit; only strong and endtoend do")
+    size = "quick" if args.quick else "full" if args.full else "standard"
+    return build(
+        args.out or Path("report"),
+        size=size,
+        say=lambda text: console.print(text, highlight=False),
+        bar=lambda item: progress_bar(console, item),
+    )
+
+
 def show(result: dict[str, Any], console: Console) -> None:
+    if result["item"] == "all":
+        show_all(result, console)
+        return
     console.print(f"[bold]{result['title']}[/]", highlight=False)
     table = Table(*result["columns"].values(), box=None, pad_edge=False, header_style="bold")
     for row in result["rows"]:
@@ -62,6 +82,16 @@ def show(result: dict[str, Any], console: Console) -> None:
     for note in result["notes"]:
         console.print(note, highlight=False)
     console.print(f"[bold]{result['verdict']}[/] in {result['seconds']:.1f} s; files: {', '.join(result['files'])}")
+
+
+def show_all(result: dict[str, Any], console: Console) -> None:
+    table = Table("item", "verdict", "seconds", "", box=None, pad_edge=False, header_style="bold")
+    for entry in result["items"]:
+        table.add_row(entry["item"], entry["verdict"], f"{entry['seconds']:.1f}", "reused" if entry["reused"] else "")
+    for entry in result["recorded"]:
+        table.add_row(entry["item"], entry["verdict"] or "", "", f"recorded on {entry['where']}")
+    console.print(table)
+    console.print(f"[bold]{result['report']}[/] written in {result['seconds']:.1f} s; the same as {result['markdown']}")
 
 
 def _cell(value: Any) -> str:

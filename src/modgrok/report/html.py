@@ -1,0 +1,175 @@
+"""A document as one HTML page that needs nothing else: pictures and style are inside, and there is no script."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html import escape
+
+from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table, pieces
+
+GOOD = ("reproduced", "exact and proved", "narrower than the literature", "agrees")
+MIXED = ("partly reproduced", "settings too weak")
+BAD = ("differs", "contradicts")
+NUMBER = re.compile(r"[-−]?[\d,.]+(e[-+]?\d+)?( %)?|–|")
+
+STYLE = """
+:root { color-scheme: light; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8; }
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0 auto; max-width: 54rem; padding: 2.5rem 1.25rem 4rem; background: #fff; color: var(--ink);
+  font: 1rem/1.6 Charter, "Bitstream Charter", "Source Serif 4", Cambria, Georgia, serif; overflow-wrap: break-word; }
+h1, h2, h3, th, nav, .subtitle, figcaption, caption, .verdict {
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
+h2 { font-size: 1.35rem; margin: 3rem 0 .8rem; padding-bottom: .3rem; border-bottom: 2px solid var(--ink); }
+h3 { font-size: 1.08rem; margin: 2.2rem 0 .6rem; }
+p { margin: .7rem 0; }
+li { margin: .35rem 0; }
+a { color: var(--link); text-decoration: none; }
+a:hover { text-decoration: underline; }
+.subtitle { color: var(--soft); margin: 0 0 1.6rem; font-size: .95rem; }
+nav { background: var(--pale); border: 1px solid var(--line); border-radius: 6px;
+  padding: .8rem 1.2rem; font-size: .92rem; }
+nav ol { margin: 0; padding: 0; list-style: none; }
+nav > ol { columns: 2 17rem; column-gap: 2rem; }
+nav ol ol { padding-left: 1.1rem; }
+nav > ol > li { margin: .1rem 0 .5rem; font-weight: 600; }
+nav ol ol li { margin: .12rem 0; font-weight: 400; }
+code { font: .86em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
+  background: var(--pale); padding: .1em .3em; border-radius: 3px; overflow-wrap: anywhere; }
+pre { background: var(--pale); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem;
+  overflow-x: auto; }
+pre code { background: none; padding: 0; white-space: pre; overflow-wrap: normal; }
+.scroll { overflow-x: auto; width: fit-content; max-width: 100%; margin: 1.1rem 0; border: 1px solid var(--line);
+  border-radius: 6px; }
+table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4;
+  font-variant-numeric: tabular-nums; }
+caption { caption-side: top; text-align: left; padding: .55rem .7rem; color: var(--soft); font-size: .84rem; }
+th, td { padding: .42rem .7rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
+thead th { border-top: 0; background: var(--pale); font-size: .8rem; font-weight: 600; vertical-align: bottom; }
+caption + thead th { border-top: 1px solid var(--line); }
+tbody:first-child tr:first-child td { border-top: 0; }
+td.number, th.number { text-align: right; white-space: nowrap; }
+td.short { white-space: nowrap; }
+td.middle { min-width: 7rem; }
+td.long { min-width: 10.5rem; }
+figure { margin: 1.4rem 0; }
+.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; }
+.picture img { display: block; width: 100%; min-width: 36rem; height: auto; }
+figcaption { color: var(--soft); font-size: .86rem; margin-top: .5rem; line-height: 1.45; }
+.verdict { display: inline-block; padding: .08rem .5rem; border-radius: .6rem; font-size: .78rem; font-weight: 600;
+  background: #eceef1; color: #3d4451; }
+.good { background: #dcf3e3; color: #14622f; }
+.mixed { background: #fdf0d0; color: #7a4d00; }
+.bad { background: #fde0dd; color: #97211a; }
+@media (max-width: 40rem) {
+  body { padding: 1.4rem 1rem 3rem; }
+  h1 { font-size: 1.5rem; }
+  h2 { font-size: 1.2rem; }
+  table { font-size: .82rem; }
+  th, td { padding: .38rem .55rem; }
+}
+@page { margin: 18mm 16mm; }
+@media print {
+  body { max-width: none; padding: 0; font-size: 10pt; }
+  nav, figure, tr, pre { break-inside: avoid; }
+  h2, h3, caption { break-after: avoid; }
+  .scroll, .picture { overflow: visible; border: 0; }
+  .picture img { min-width: 0; }
+  table { font-size: 7.6pt; }
+  td.short, td.number, th.number { white-space: normal; }
+  td.middle, td.long { min-width: 0; }
+  th, td { padding: .2rem .35rem; }
+  pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
+  a { color: inherit; }
+  .verdict { border: 1px solid currentColor; }
+}
+"""
+
+
+def render(document: Document) -> str:
+    body = "\n".join(block_html(block) for block in document.blocks)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{escape(document.title)}</title>
+<link rel="icon" href="data:,">
+<style>{STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{inline(document.title)}</h1>
+<p class="subtitle">{inline(document.subtitle)}</p>
+</header>
+{contents(document)}
+<main>
+{body}
+</main>
+</body>
+</html>
+"""
+
+
+def contents(document: Document) -> str:
+    """The table of contents: sections, with their subsections."""
+    lines, depth = ['<nav aria-label="Contents">'], 1
+    for block in document.blocks:
+        if isinstance(block, Heading):
+            lines += ["<ol>"] * (block.level - depth) + ["</ol></li>"] * (depth - block.level)
+            lines[-1] += f'<li><a href="#{block.anchor}">{inline(block.text)}</a>'
+            depth = block.level
+    return "\n".join([*lines, "</li></ol>" * (depth - 1), "</nav>"])
+
+
+def block_html(block: Block) -> str:
+    match block:
+        case Heading(level, text):
+            return f'<h{level} id="{block.anchor}">{inline(text)}</h{level}>'
+        case Paragraph(text):
+            return f"<p>{inline(text)}</p>"
+        case Bullets(texts):
+            return "<ul>" + "".join(f"<li>{inline(text)}</li>" for text in texts) + "</ul>"
+        case Code(text):
+            return f"<pre><code>{escape(text)}</code></pre>"
+        case Picture(path, description, caption):
+            data = base64.b64encode(path.read_bytes()).decode()
+            image = f'<img alt="{escape(description)}" src="data:image/png;base64,{data}">'
+            return f"<figure><div class=\"picture\">{image}</div><figcaption>{inline(caption)}</figcaption></figure>"
+        case Table():
+            return table_html(block)
+
+
+def table_html(table: Table) -> str:
+    columns = list(zip(*table.rows)) or [()] * len(table.headings)
+    kinds = [column_kind(column) for column in columns]
+    caption = f"<caption>{inline(table.caption)}</caption>" if table.caption else ""
+    cells = "".join(f'<th class="{kind}" scope="col">{inline(text)}</th>' for kind, text in zip(kinds, table.headings))
+    head = f"<thead><tr>{cells}</tr></thead>" if any(table.headings) else ""
+    rows = "\n".join(
+        "<tr>" + "".join(f'<td class="{kind}">{cell(text)}</td>' for kind, text in zip(kinds, row)) + "</tr>"
+        for row in table.rows
+    )
+    return f'<div class="scroll"><table>{caption}{head}\n<tbody>\n{rows}\n</tbody></table></div>'
+
+
+def column_kind(texts: tuple[str, ...]) -> str:
+    """How a column is set: numbers to the right, short texts on one line, long ones wrapped."""
+    if all(NUMBER.fullmatch(text) for text in texts):
+        return "number"
+    longest = max((len(text) for text in texts), default=0)
+    return "short" if longest <= 24 else "long" if longest > 44 else "middle"
+
+
+def cell(text: str) -> str:
+    for verdicts, kind in ((GOOD, "good"), (MIXED, "mixed"), (BAD, "bad")):
+        if text.startswith(verdicts) and len(text) < 40:
+            return f'<span class="verdict {kind}">{inline(text)}</span>'
+    return inline(text)
+
+
+def inline(text: str) -> str:
+    parts = [f"<code>{escape(part)}</code>" if code else escape(part) for code, part in pieces(text)]
+    return "".join(parts).replace("\n", "<br>")

@@ -1,0 +1,82 @@
+"""Stored results that are either trustworthy or computed again.
+
+A result lies in one JSON file with a fingerprint (which item, in which size, by which code and on which kind of
+device) and a checksum over everything else in the file. Settings are part of the code that the fingerprint covers, so
+a result made with other settings is never taken for this one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+
+from modgrok import __version__
+from modgrok.errors import InputError
+from modgrok.files import read_json, write_json
+
+PACKAGE = Path(__file__).parent.parent
+NOT_COMPUTING = ("report", "commands", "figures", "web", "cli.py", "__main__.py")
+"""Parts of the package that no result depends on."""
+
+
+class Found(NamedTuple):
+    """A stored result and the seconds it took, or why there is none."""
+
+    result: dict[str, Any] | None
+    seconds: float
+    reason: str
+
+
+def fingerprint(item: str, size: str, module: str) -> dict[str, str]:
+    """What a result depends on; `module` is the dotted name of the item's module."""
+    return {
+        "item": item,
+        "size": size,
+        "version": __version__,
+        "device": jax.default_backend(),
+        "code": code_hash(module),
+    }
+
+
+@lru_cache
+def code_hash(module: str) -> str:
+    """Of the item's module and of every module that computes."""
+    own = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    shared = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in NOT_COMPUTING]
+    digest = hashlib.sha256()
+    for path in sorted({own, *shared}):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def checksum(record: dict[str, Any]) -> str:
+    """Of all keys but `checksum` itself."""
+    rest = {key: value for key, value in record.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+
+def write_result(path: Path, result: dict[str, Any], seconds: float, made_by: dict[str, str]) -> None:
+    record = {"fingerprint": made_by, "seconds": seconds, "result": result}
+    write_json(path, {"checksum": checksum(record), **record})
+
+
+def read_result(path: Path, made_by: dict[str, str]) -> Found:
+    """The result in a file if it is whole and was made by the same code, settings and kind of device."""
+    if not path.exists():
+        return Found(None, 0.0, "not stored yet")
+    try:
+        record = read_json(path)
+        intact = record["checksum"] == checksum(record)
+        if not intact:
+            return Found(None, 0.0, "damaged: its checksum is wrong")
+        if record["fingerprint"] != made_by:
+            differing = [key for key, value in made_by.items() if record["fingerprint"].get(key) != value]
+            return Found(None, 0.0, f"of another {', '.join(differing)}")
+        return Found(record["result"], record["seconds"], "")
+    except (InputError, ValueError, TypeError, KeyError, AttributeError):
+        return Found(None, 0.0, "damaged: not a result")
