@@ -142,6 +142,6 @@ def test_a_time_limit_keeps_what_is_finished(tiny_studies, tmp_path):
 
 def test_settings_grow_from_quick_to_full():
     sizes = [len(item.studies(*flags)) for flags in ((True, False), (False, False), (False, True))]
-    assert sizes == [2, 4, 14]
-    assert {study.modulus for study in item.studies(False, True)} == {23, 97}
+    assert sizes == [2, 8, 18]
+    assert {study.modulus for study in item.studies(False, True)} == {23, 31, 97}
     assert item.rounded(float("nan")) is None and item.rounded(0.123456) == 0.1235

@@ -106,9 +106,9 @@ def draw_fine_tuning(result: dict[str, Any], stem: Path) -> list[Path]:
 
 
 def draw_control(result: dict[str, Any], stem: Path) -> list[Path]:
-    """Scratch and its control at the weight decay and β at which the control does best, for the largest modulus."""
-    largest = max(row["modulus"] for row in result["rows"])
-    panels = [(largest, row["polynomial"]) for row in result["rows"] if row["modulus"] == largest]
+    """Scratch and its control at the weight decay and β at which the control does best, for the modulus of the best."""
+    modulus = max(result["rows"], key=lambda row: row["control"])["modulus"]
+    panels = [(modulus, row["polynomial"]) for row in result["rows"] if row["modulus"] == modulus]
 
     def draw_panel(axes: Axes, panel: Panel) -> None:
         curves = of_panel(result, panel)
