@@ -34,6 +34,5 @@ def product_expert(p, width, exponents, *, rng, root, dtype=np.float64):
             for s, a in enumerate(exponents):
                 embed[s, pow(root, r, p), k] = cos(2 * pi / (p - 1) * frequencies[k] * a * r + phases[s, k])
             readout[k, pow(root, r, p)] = cos(-2 * pi / (p - 1) * frequencies[k] * r - phases[:, k].sum())
-    embed[:, 0, -1] = 1
-    readout[-1, 0] = width
+    embed[:, 0, -1] = readout[-1, 0] = width ** (1 / 3)  # its logit is the width, as that of the right class
     return Expert(embed.astype(dtype), readout.astype(dtype), terms), frequencies, phases

@@ -57,9 +57,9 @@ def test_noise_has_an_ipr_of_about_two_over_the_number_of_bins():
     assert np.mean(neuron_ipr(expert, additive_order(97))) == pytest.approx(2 / 49, rel=0.05)
 
 
-def test_alive_compares_norms_with_the_largest():
+def test_alive_compares_squared_norms_with_the_largest():
     embed, readout = np.zeros((2, 5, 4)), np.zeros((4, 5))
-    embed[0, 0], readout[:, 1] = [3, 3e-3, 0, 0], [4, 5e-3, 4e-3, 0]
+    embed[0, 0], readout[:, 1] = [3, 0.12, 0, 0], [4, 0.16, 0.15, 0]  # squares of 25, 0.04, 0.0225 and 0
     expert = Expert(embed, readout, 2)
     np.testing.assert_allclose(neuron_norm(expert)[0], 5)
     assert np.asarray(alive(expert)).tolist() == [True, True, False, False]
