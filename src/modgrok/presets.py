@@ -1,4 +1,4 @@
-"""Settings that grok n1 + n2 modulo 97, for every model, loss and optimiser."""
+"""What suits a model and an optimiser: settings that grok n1 + n2 modulo 97, as far as docs/models.md says so."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
     "transformer": {
         "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 0.05, "weight_decay": 1e-3, "steps": 10000},
-        "muon": {"learning_rate": 0.02, "weight_decay": 0.3, "beta1": 0.95, "steps": 1000},
+        "muon": {"norm": "layer", "learning_rate": 0.01, "weight_decay": 0.6, "beta1": 0.95, "steps": 1000},
     },
 }
 """What a model has in place of that, with another optimiser than AdamW."""
@@ -47,4 +47,5 @@ def preset(**given: Any) -> TrainConfig:
     model = given.get("model", "power")
     if model not in MODELS:
         raise InputError(f"model must be {' or '.join(MODELS)}, got {model!r}")
-    return TrainConfig(**(MODELS[model] | OPTIMISER[model].get(given.get("optimiser", "adamw"), {}) | given))
+    settings = MODELS[model] | OPTIMISER[model].get(given.get("optimiser", "adamw"), {})
+    return TrainConfig(**(settings | given))

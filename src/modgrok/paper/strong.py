@@ -47,6 +47,7 @@ LEARNED_OUTSIDE = (
 POLYNOMIALS = {97: (*CONTROLS, *TABLE2, *LEARNED_OUTSIDE), 23: (*CONTROLS, *TABLE2)}
 
 MSE = {"loss": "mse", "learning_rate": 0.005, "weight_decay": 5.0}
+FASTER = {"learning_rate": 0.02, "weight_decay": 0.3}
 SQUARE = {"loss": "mse", "learning_rate": 0.005, "weight_decay": 1.0}
 
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -65,7 +66,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "MLP 3 ReLU, cross-entropy, Muon": {"model": "mlp", "optimiser": "muon", "weight_decay": 0.5},
     "MLP 4 GELU, cross-entropy, AdamW, LayerNorm": {"model": "mlp", "activation": "gelu", "depth": 4, "norm": "layer"},
     "transformer 1, cross-entropy, AdamW": {"model": "transformer", "steps": 2000},
-    "transformer 1, cross-entropy, Muon, LayerNorm": {"model": "transformer", "optimiser": "muon", "norm": "layer"},
+    "transformer 1, cross-entropy, Muon, LayerNorm": {"model": "transformer", "optimiser": "muon"} | FASTER,
     "transformer 1, MSE, AdamW, LayerNorm": {"model": "transformer", "norm": "layer", "loss": "mse", "steps": 2000},
     "transformer 1, cross-entropy, AdamW, dropout": {"model": "transformer", "dropout": 0.1, "steps": 2000},
     "transformer 2, cross-entropy, AdamW": {"model": "transformer", "depth": 2, "steps": 2000, "learning_rate": 0.0015},
