@@ -115,13 +115,22 @@ def render(document: Document) -> str:
 
 def contents(document: Document) -> str:
     """The table of contents: sections, with their subsections."""
-    lines, depth = ['<nav aria-label="Contents">'], 1
+    sections: list[list[Heading]] = []
     for block in document.blocks:
-        if isinstance(block, Heading):
-            lines += ["<ol>"] * (block.level - depth) + ["</ol></li>"] * (depth - block.level)
-            lines[-1] += f'<li><a href="#{block.anchor}">{inline(block.text)}</a>'
-            depth = block.level
-    return "\n".join([*lines, "</li></ol>" * (depth - 1), "</nav>"])
+        if isinstance(block, Heading) and block.level == 2:
+            sections.append([block])
+        elif isinstance(block, Heading):
+            sections[-1].append(block)
+    items = [f"<li>{link(first)}{listed([f'<li>{link(h)}</li>' for h in rest])}</li>" for first, *rest in sections]
+    return f'<nav aria-label="Contents">{listed(items)}</nav>'
+
+
+def link(heading: Heading) -> str:
+    return f'<a href="#{heading.anchor}">{inline(heading.text)}</a>'
+
+
+def listed(items: list[str]) -> str:
+    return "<ol>\n" + "\n".join(items) + "\n</ol>" if items else ""
 
 
 def block_html(block: Block) -> str:
@@ -137,7 +146,7 @@ def block_html(block: Block) -> str:
         case Picture(path, description, caption):
             data = base64.b64encode(path.read_bytes()).decode()
             image = f'<img alt="{escape(description)}" src="data:image/png;base64,{data}">'
-            return f"<figure><div class=\"picture\">{image}</div><figcaption>{inline(caption)}</figcaption></figure>"
+            return f'<figure><div class="picture">{image}</div><figcaption>{inline(caption)}</figcaption></figure>'
         case Table():
             return table_html(block)
 

@@ -54,8 +54,12 @@ DESCRIPTIONS = {
     "fewest. Right: "
     "neurons of long sums grow on a straight line.",
     "endtoend": "Learning curves of the joined architecture from several starts, one panel for each polynomial.",
+    "endtoend-fine-tuning": "Learning curves of the joined experts when they are trained on, one for each weight decay.",
     "strong": "A heat map of test accuracies: settings as rows, polynomials as columns, predicted accuracies first.",
 }
+
+CAPTIONS = {"endtoend-fine-tuning": "Trained experts that are trained on as one network, by weight decay and β."}
+"""Where the item's title does not say it."""
 
 Entries = dict[str, dict[str, Any]]
 AllRecorded = dict[str, Recorded]
@@ -155,7 +159,7 @@ def pictures(result: dict[str, Any], images: Path) -> Iterator[Block]:
     if item in DESCRIPTIONS:
         for path in import_module(f"modgrok.paper.{item}").draw(result, images):
             if path.suffix == ".png":
-                yield Picture(path, DESCRIPTIONS[item], result["title"] + ".")
+                yield Picture(path, DESCRIPTIONS[path.stem], CAPTIONS.get(path.stem, result["title"] + "."))
 
 
 def errata(entries: Entries) -> Iterator[Block]:
