@@ -16,19 +16,26 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
 
-# The main commands one after the other; what they write stays in demo/.
+# The main commands one after the other, and the report; what they write stays in demo/.
 demo: install
 	@mkdir -p demo
 	@echo; echo "== The network of the paper: closed-form weights, random phases, checked on every input"
 	$(BIN)/modgrok compile "$(POLYNOMIAL)" --mod 97 --method paper --out demo/paper.safetensors
-	@echo; echo "== The same polynomial without any error: designed phases, with a proof"
+	@echo; echo "== The same polynomial without any error: designed phases, with a proof that rounding cannot spoil it"
 	$(BIN)/modgrok compile "$(POLYNOMIAL)" --mod 97 --out demo/exact.safetensors
+	@echo; echo "== And with as few neurons as are right on every input"
+	$(BIN)/modgrok compile "$(POLYNOMIAL)" --mod 97 --frequencies minimal --out demo/minimal.safetensors
 	@echo; echo "== A network is one file: load it, check it again, ask it for one value"
-	$(BIN)/modgrok verify demo/exact.safetensors
-	$(BIN)/modgrok predict demo/exact.safetensors 12 34
-	@echo; echo "== Table 1 of the paper, published errors beside ours (two draws of the phases; all of it: modgrok paper table1)"
-	$(BIN)/modgrok paper table1 --quick --out demo/paper
-	@echo; echo "== Everything that was made is in demo/"
+	$(BIN)/modgrok verify demo/minimal.safetensors
+	$(BIN)/modgrok predict demo/minimal.safetensors 12 34
+	@echo; echo "== Is a polynomial h(g1(n1) + g2(n2))? Decided from its values, with a witness or a proof"
+	$(BIN)/modgrok classify "(4n1 + n2^2)^3 + n1 n2" --mod 97
+	@echo; echo "== Training instead of compiling: a network that groks n1 n2 from half of its table"
+	$(BIN)/modgrok train "n1 n2" --mod 97 --steps 150 --overwrite --out demo/train
+	@echo; echo "== Every table and figure of the paper in small, published beside measured (two minutes on two cores)"
+	$(BIN)/modgrok paper all --quick --out demo/report
+	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
+	@echo "$(CURDIR)/demo/report/report.html"
 
 test: check
 	$(BIN)/python -m pytest -n auto

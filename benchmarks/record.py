@@ -13,13 +13,15 @@ import numpy as np
 
 from modgrok.census import law, store
 from modgrok.files import read_json, write_text
+from modgrok.paper.strong import groups, second_looks, train_missing
+from modgrok.paper.strong_result import result_of
 from modgrok.report.recorded import COMMANDS
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "recorded"
 CENSUS = ROOT / "census" / "results"
 H200 = "one NVIDIA H200"
-WHERE = {"figure1": "two CPU cores", "figure2": "two CPU cores"}
+WHERE = dict.fromkeys(("figure1", "figure2", "widths"), "two CPU cores")
 """Where a result was computed, unless it was the GPU."""
 POINTS = ((43, 500), (61, 500), (97, 500))
 """Modulus and width of the settings whose networks are drawn, at half of the table."""
@@ -47,13 +49,28 @@ def condense(name: str, result: dict[str, Any]) -> dict[str, Any]:
         coarse = {key: [round(x, 3) for x in neurons[key]] for key in ("ipr_initial", "ipr_final")}
         result = result | {"neurons": coarse | {"alive": [int(x) for x in neurons["alive"]]}}
     if name == "strong":
-        cells = ("train_accuracy", "train_loss", "worst", "setting", "modulus")
-        rows = [row | {"cells": [without(cell, *cells) for cell in row["cells"]]} for row in result["rows"]]
+        names = ("polynomial", "verdict", "predicted", "accuracy", "finding")
+        rows = [row | {"cells": [{key: cell[key] for key in names} for cell in row["cells"]]} for row in result["rows"]]
         result = result | {"rows": rows}
     if name == "endtoend":
         names = ("polynomial", "modulus", "start", "weight_decay", "beta", "steps", "test_accuracy")
-        result = result | {"curves": [{key: curve[key] for key in names} for curve in result["curves"]]}
+        result = result | {"curves": [{key: curve[key] for key in names} for curve in drawn(result["curves"])]}
     return rounded(result)
+
+
+def drawn(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The fine-tuned experts, and all starts at the largest weight decay and inverse temperature."""
+    decay = max(curve["weight_decay"] for curve in curves)
+    beta = max(curve["beta"] or 0.0 for curve in curves)
+    largest = [curve for curve in curves if curve["weight_decay"] == decay and curve["beta"] in (None, beta)]
+    return [curve for curve in curves if curve["start"] == "experts" or curve in largest]
+
+
+def strong_result() -> dict[str, Any]:
+    """From the stored networks; `end=0` keeps everything that is missing from being trained."""
+    networks, wanted = ROOT / "results" / "strong.parquet", groups(quick=False)
+    rows = train_missing(wanted, networks, end=0)
+    return result_of(rows + train_missing(second_looks(wanted, rows), networks, end=0))
 
 
 def census_result() -> dict[str, Any]:
@@ -67,20 +84,18 @@ def census_result() -> dict[str, Any]:
         names = ("train_loss", "test_accuracy", "family")
         values = {name: np.asarray(columns[name][rows]).tolist() for name in names}
         points.append({"modulus": modulus, "width": width, **values})
-    return rounded(without(summary, "families", "accuracy") | {"points": points})
+    return without(summary, "families", "accuracy") | {"points": points}
 
 
 def recordable() -> dict[str, dict[str, Any]]:
     """The content of every recorded file for which there is a source."""
+    made = {"strong": (ROOT / "results" / "strong.parquet", strong_result), "census": (CENSUS, census_result)}
     found = {}
     for name, command in COMMANDS.items():
-        source = ROOT / "results" / f"{name}.json"
-        if name == "census" and (CENSUS / "report" / "report.json").exists():
-            result = census_result()
-        elif source.exists():
-            result = condense(name, read_json(source))
-        else:
+        source, make = made.get(name, (ROOT / "results" / f"{name}.json", None))
+        if not source.exists():
             continue
+        result = condense(name, make() if make else read_json(source))
         found[name] = {"where": WHERE.get(name, H200), "command": command, "result": result}
     return found
 

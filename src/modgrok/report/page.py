@@ -54,7 +54,7 @@ DESCRIPTIONS = {
     "fewest. Right: "
     "neurons of long sums grow on a straight line.",
     "endtoend": "Learning curves of the joined architecture from several starts, one panel for each polynomial.",
-    "endtoend-fine-tuning": "Learning curves of the joined experts when they are trained on, one for each weight decay.",
+    "endtoend-fine-tuning": "Learning curves of the joined experts while they train on, one for each weight decay.",
     "strong": "A heat map of test accuracies: settings as rows, polynomials as columns, predicted accuracies first.",
 }
 

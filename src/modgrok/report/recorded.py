@@ -14,7 +14,8 @@ COMMANDS = {
     "table2": "modgrok paper table2",
     "figure1": "modgrok paper figure1",
     "figure2": "modgrok paper figure2",
-    "strong": "modgrok paper strong",
+    "widths": "modgrok paper widths",
+    "strong": "modgrok paper strong --full",
     "endtoend": "modgrok paper endtoend --full",
     "census": "modgrok census benchmarks/census/plan.toml --out census",
 }
