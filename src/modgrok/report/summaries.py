@@ -156,8 +156,8 @@ def strong(result: Result) -> Summary:
         "every standard network reaches 100 % on h(g1 + g2)",
         f"learned {learned} of {measured['cells_in_class']} times, in {measured['settings_that_learn_the_controls']} "
         "settings that learn n1 + n2 and n1 n2",
-        f"{measured['networks']:,} networks; {measured['contradictions']} times a polynomial of the form is not learned "
-        "where both controls are",
+        f"{measured['networks']:,} networks; {measured['contradictions']} times a polynomial of the form is not "
+        "learned where both controls are",
     )
 
 
