@@ -148,3 +148,23 @@ def mixture(entries: Entries) -> Iterator[Block]:
     yield Code(f'modgrok mix "{settings["polynomial"]}" --mod {settings["modulus"]}')
     yield table_of(result, result["title"])
     yield Bullets(tuple(result["notes"]))
+
+
+def conclusions(results: list[dict[str, Any]]) -> Iterator[Block]:
+    """What the strong hypothesis comes to, in words, from its largest result."""
+    result = results[-1]
+    if result["item"] != "strong":
+        return
+    for modulus in dict.fromkeys(row["modulus"] for row in result["rows"]):
+        strong = [row for row in result["rows"] if row["modulus"] == modulus and row["controls_pass"]]
+        agree = [row["setting"] for row in strong if row["finding"] == "agrees"]
+        others = [row["setting"] for row in strong if row["finding"] != "agrees"]
+        text = (
+            f"Modulo {modulus}, {len(strong)} settings learn both controls, and {len(agree)} of them every polynomial of "
+            "the form"
+        )
+        yield Paragraph(f"{text}. Not all of them are learned by: {'; '.join(others)}." if others else f"{text}.")
+    yield Paragraph(
+        "The hypothesis names no number of steps and no share of the table. Where a setting does not learn a polynomial "
+        "of the form, it fails to confirm the hypothesis within the steps trained; it does not refute it."
+    )

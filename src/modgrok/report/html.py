@@ -13,6 +13,9 @@ MIXED = ("partly reproduced", "settings too weak")
 BAD = ("differs", "contradicts")
 NUMBER = re.compile(r"[-−]?[\d,.]+(e[-+]?\d+)?( %)?|–|")
 
+BRIEF = 12
+"""Tables of up to so many rows are not cut by the end of a page."""
+
 STYLE = """
 :root { color-scheme: light; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8; }
 * { box-sizing: border-box; }
@@ -72,18 +75,22 @@ figcaption { color: var(--soft); font-size: .86rem; margin-top: .5rem; line-heig
 }
 @page { margin: 18mm 16mm; }
 @media print {
-  body { max-width: none; padding: 0; font-size: 10pt; }
-  nav, figure, tr, pre { break-inside: avoid; }
+  html { font-size: 10pt; }
+  body { max-width: none; padding: 0; }
+  h1 { font-size: 18pt; }
+  h2 { font-size: 13pt; margin-top: 1.8rem; }
+  h3 { font-size: 11pt; margin-top: 1.4rem; }
+  nav, figure, tr, pre, .brief { break-inside: avoid; }
   h2, h3, caption { break-after: avoid; }
-  .scroll, .picture { overflow: visible; border: 0; }
-  .picture img { min-width: 0; }
-  table { font-size: 7.6pt; }
+  .scroll, .picture { overflow: visible; border: 0; padding: 0; }
+  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 215mm; }
+  table, thead th { font-size: 7.8pt; }
   td.short, td.number, th.number { white-space: normal; }
   td.middle, td.long { min-width: 0; }
-  th, td { padding: .2rem .35rem; }
+  th, td { padding: .2rem .4rem; }
   pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
   a { color: inherit; }
-  .verdict { border: 1px solid currentColor; }
+  .verdict { border: 1px solid currentColor; font-size: 7pt; }
 }
 """
 
@@ -161,7 +168,8 @@ def table_html(table: Table) -> str:
         "<tr>" + "".join(f'<td class="{kind}">{cell(text)}</td>' for kind, text in zip(kinds, row)) + "</tr>"
         for row in table.rows
     )
-    return f'<div class="scroll"><table>{caption}{head}\n<tbody>\n{rows}\n</tbody></table></div>'
+    scroll = "scroll brief" if len(table.rows) <= BRIEF else "scroll"
+    return f'<div class="{scroll}"><table>{caption}{head}\n<tbody>\n{rows}\n</tbody></table></div>'
 
 
 def column_kind(texts: tuple[str, ...]) -> str:

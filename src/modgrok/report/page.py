@@ -190,6 +190,7 @@ def beyond_sections(entries: Entries, recorded: AllRecorded, images: Path) -> It
     for item in ("endtoend", "strong"):
         if item in entries or item in recorded:
             yield from item_section(item, entries, recorded, images)
+            yield from beyond.conclusions([result for result, _ in versions(item, entries, recorded)])
         else:
             yield Heading(3, NAMES[item])
             yield Paragraph(f"Not recorded yet. On a machine with a GPU, `{beyond.COMMANDS[item]}` makes it.")
