@@ -18,7 +18,7 @@ ORDER = [
     *("errors", "field", "files", "expression", "polynomial", "separable", "circuit", "network"),
     *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
     *("complexity", "prediction", "data", "spectrum", "waves", "inspection"),
-    *("models", "objective", "training", "ensemble", "probe", "presets", "mix", "endtoend"),
+    *("models", "objective", "training", "ensemble", "probe", "presets", "mixture", "endtoend"),
     *("diagnosis", "runs", "census", "bench"),
     *("figures", "paper", "report", "web", "commands", "cli", "__main__"),
 ]

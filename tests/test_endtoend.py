@@ -15,7 +15,7 @@ from modgrok.circuit import Circuit, batch_logits
 from modgrok.compiler import candidate_plans, read
 from modgrok.endtoend import STARTS, apply, layout_of, random_experts, single_layout, starting_experts, train_circuits
 from modgrok.errors import InputError
-from modgrok.mix import Learnt, task_of
+from modgrok.mixture import Learnt, task_of
 from modgrok.paper import endtoend as item
 from modgrok.training import hyper
 

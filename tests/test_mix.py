@@ -13,7 +13,7 @@ from modgrok.commands.mix import advice
 from modgrok.compiler import assemble, candidate_plans, read
 from modgrok.errors import InputError
 from modgrok.exact import exact_expert, full_kernel
-from modgrok.mix import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
+from modgrok.mixture import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
 from modgrok.network import Network, load
 from modgrok.plan import product_step, sum_step
 from modgrok.verification import predict, verify

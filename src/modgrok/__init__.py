@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from modgrok.errors import ExpressionError, InputError
     from modgrok.inspection import inspect_network
     from modgrok.interop import export
+    from modgrok.mixture import MixSettings, mix
     from modgrok.network import Network, load
     from modgrok.runs import train_run
     from modgrok.separable import classify_table
@@ -30,6 +31,7 @@ HOMES = {
     "errors": ("ExpressionError", "InputError"),
     "inspection": ("inspect_network",),
     "interop": ("export",),
+    "mixture": ("MixSettings", "mix"),
     "network": ("Network", "load"),
     "runs": ("train_run",),
     "separable": ("classify_table",),
@@ -44,6 +46,7 @@ __all__ = [
     "Expert",
     "ExpressionError",
     "InputError",
+    "MixSettings",
     "Network",
     "PaperSettings",
     "Prediction",
@@ -54,6 +57,7 @@ __all__ = [
     "export",
     "inspect_network",
     "load",
+    "mix",
     "predict",
     "train_run",
     "verify",

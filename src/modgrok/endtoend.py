@@ -30,7 +30,7 @@ from jaxtyping import Array, Float, Int
 from modgrok.circuit import Expert
 from modgrok.data import shuffled_rows, table_inputs
 from modgrok.ensemble import device_memory, pick
-from modgrok.mix import Learnt, relabelled
+from modgrok.mixture import Learnt, relabelled
 from modgrok.models import init_power
 from modgrok.objective import adamw, squared_error
 from modgrok.plan import Plan

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.commands.common import facts_table, network_json, progress_bar, verification_facts, verification_json
-from modgrok.mix import TRAINED, MixSettings, mix
+from modgrok.mixture import TRAINED, MixSettings, mix
 from modgrok.verification import verify
 
 

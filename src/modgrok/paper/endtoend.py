@@ -33,7 +33,7 @@ from modgrok.endtoend import (
 )
 from modgrok.errors import InputError
 from modgrok.figures.endtoend import draw
-from modgrok.mix import Learnt, MixSettings, task_of, train_tasks
+from modgrok.mixture import Learnt, MixSettings, task_of, train_tasks
 from modgrok.paper.parts import Parts
 from modgrok.plan import Plan
 from modgrok.training import hyper

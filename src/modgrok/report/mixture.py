@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from modgrok.mix import MixSettings, mix
+from modgrok.mixture import MixSettings, mix
 from modgrok.paper.table1 import POLYNOMIALS
 from modgrok.verification import verify
 
