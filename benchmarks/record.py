@@ -28,12 +28,12 @@ POINTS = ((43, 500), (61, 500), (97, 500))
 
 
 def rounded(value: Any) -> Any:
-    """Five significant digits are more than a report prints."""
+    """Four significant digits, as many as a report prints."""
     if isinstance(value, dict):
         return {key: rounded(item) for key, item in value.items()}
     if isinstance(value, list):
         return [rounded(item) for item in value]
-    return float(f"{value:.5g}") if isinstance(value, float) else value
+    return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -45,25 +45,42 @@ def condense(name: str, result: dict[str, Any]) -> dict[str, Any]:
     if name == "table2":
         result = result | {"rows": [without(row, "runs") for row in result["rows"]]}
     if name == "figure2":
-        neurons = result["neurons"]
-        coarse = {key: [round(x, 3) for x in neurons[key]] for key in ("ipr_initial", "ipr_final")}
-        result = result | {"neurons": coarse | {"alive": [int(x) for x in neurons["alive"]]}}
+        initial, final, alive = (result["neurons"][key] for key in ("ipr_initial", "ipr_final", "alive"))
+        neurons = {  # dead neurons are not drawn
+            "ipr_initial": [round(x, 3) for x in initial],
+            "ipr_final": [round(x, 3) if living else 0 for x, living in zip(final, alive)],
+            "alive": [int(living) for living in alive],
+        }
+        result = result | {"neurons": neurons}
     if name == "strong":
         names = ("polynomial", "verdict", "predicted", "accuracy", "finding")
         rows = [row | {"cells": [{key: cell[key] for key in names} for cell in row["cells"]]} for row in result["rows"]]
         result = result | {"rows": rows}
     if name == "endtoend":
-        names = ("polynomial", "modulus", "start", "weight_decay", "beta", "steps", "test_accuracy")
-        result = result | {"curves": [{key: curve[key] for key in names} for curve in drawn(result["curves"])]}
+        names = ("train_loss", "test_loss", "final_test_accuracies", "experts_accuracy")
+        result = result | {"curves": [without(curve, *names) for curve in drawn(result)]}
     return rounded(result)
 
 
-def drawn(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The fine-tuned experts, and all starts at the largest weight decay and inverse temperature."""
-    decay = max(curve["weight_decay"] for curve in curves)
-    beta = max(curve["beta"] or 0.0 for curve in curves)
-    largest = [curve for curve in curves if curve["weight_decay"] == decay and curve["beta"] in (None, beta)]
-    return [curve for curve in curves if curve["start"] == "experts" or curve in largest]
+def drawn(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """The curves of the three figures: the fine-tuned experts, every start at the largest weight decay and inverse
+    temperature of its case, and scratch with its control at the modulus where the control does best."""
+    curves = result["curves"]
+    best = max(result["rows"], key=lambda row: row["control"])["modulus"]
+
+    def case(curve: dict[str, Any]) -> list[dict[str, Any]]:
+        return [c for c in curves if (c["modulus"], c["polynomial"]) == (curve["modulus"], curve["polynomial"])]
+
+    def largest(curve: dict[str, Any]) -> bool:
+        decay, beta = max(c["weight_decay"] for c in case(curve)), max(c["beta"] or 0.0 for c in case(curve))
+        return curve["weight_decay"] == decay and curve["beta"] in (None, beta)
+
+    pair = ("scratch", "control")
+    return [
+        curve if curve["modulus"] == best and curve["start"] in pair else without(curve, "train_accuracy")
+        for curve in curves
+        if curve["start"] == "experts" or largest(curve) or (curve["modulus"] == best and curve["start"] in pair)
+    ]
 
 
 def strong_result() -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 from test_paper_strong import rows as strong_rows
 
 from modgrok import cli
-from modgrok.paper import endtoend, strong_result
+from modgrok.paper import strong_result
 from modgrok.report import build, html, markdown, page, recorded, store
 from modgrok.report.document import Bullets, Document, Heading, Paragraph, Table, typeset
 
@@ -183,22 +183,6 @@ def training_result(item: str) -> dict:
     }
 
 
-def endtoend_result() -> dict:
-    study = endtoend.Study("(4n1 + n2^2)^3 + n1 n2", 13, 8, 10, 1, (5.0,), (100.0,))
-    found = [
-        {
-            "start": start,
-            "weight_decay": 5.0,
-            "beta": None if start == "single" else 100.0,
-            "steps": [0, 10],
-            "test_accuracy": [1.0 if start == "experts" else 0.1, 0.2],
-            "experts_accuracy": 1.0,
-        }
-        for start in (*endtoend.CIRCUITS, "single")
-    ]
-    return endtoend.report([(study, found)])
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A report of every item: recorded, made up, or computed."""
@@ -208,7 +192,7 @@ def folder(tmp_path_factory) -> Path:
         "figure1": recorded.read_recorded("figure1").result,
         "figure2": training_result("figure2"),
         "figure3": training_result("figure3"),
-        "endtoend": endtoend_result(),
+        "endtoend": recorded.read_recorded("endtoend").result,
         "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5})),
     }
     for item, result in results.items():
@@ -265,7 +249,7 @@ def test_the_page_says_what_was_found(folder):
         '<span class="verdict mixed">partly reproduced</span>',
         "not so here: the mean IPR rises monotonically (it falls by 0.100 at most)",
         "962 neurons with error below",
-        "Contradicts the hypothesis: (2n₁ + 3n₂)⁴ mod 23 reaches 50.0%",
+        "Contradicts the hypothesis: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "72.32",
         "angle brackets&gt; &amp; an ampersand, <code>code | bar</code> and 3 * 4",

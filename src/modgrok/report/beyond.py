@@ -160,11 +160,11 @@ def conclusions(results: list[dict[str, Any]]) -> Iterator[Block]:
         agree = [row["setting"] for row in strong if row["finding"] == "agrees"]
         others = [row["setting"] for row in strong if row["finding"] != "agrees"]
         text = (
-            f"Modulo {modulus}, {len(strong)} settings learn both controls, and {len(agree)} of them every polynomial of "
-            "the form"
+            f"Modulo {modulus}, {len(strong)} settings learn both controls, and {len(agree)} of them every polynomial "
+            "of the form"
         )
         yield Paragraph(f"{text}. Not all of them are learned by: {'; '.join(others)}." if others else f"{text}.")
     yield Paragraph(
-        "The hypothesis names no number of steps and no share of the table. Where a setting does not learn a polynomial "
-        "of the form, it fails to confirm the hypothesis within the steps trained; it does not refute it."
+        "The hypothesis names no number of steps and no share of the table. Where a setting does not learn a "
+        "polynomial of the form, it fails to confirm the hypothesis within the steps trained; it does not refute it."
     )

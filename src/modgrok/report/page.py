@@ -55,10 +55,14 @@ DESCRIPTIONS = {
     "neurons of long sums grow on a straight line.",
     "endtoend": "Learning curves of the joined architecture from several starts, one panel for each polynomial.",
     "endtoend-fine-tuning": "Learning curves of the joined experts while they train on, one for each weight decay.",
+    "endtoend-control": "Training and test accuracy of the circuit from scratch, beside the same circuit on n1 + n2.",
     "strong": "A heat map of test accuracies: settings as rows, polynomials as columns, predicted accuracies first.",
 }
 
-CAPTIONS = {"endtoend-fine-tuning": "Trained experts that are trained on as one network, by weight decay and β."}
+CAPTIONS = {
+    "endtoend-fine-tuning": "Trained experts that are trained on as one network, by weight decay and β.",
+    "endtoend-control": "The circuit from scratch, and the same circuit with the same settings on n1 + n2.",
+}
 """Where the item's title does not say it."""
 
 Entries = dict[str, dict[str, Any]]
