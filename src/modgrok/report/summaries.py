@@ -139,12 +139,14 @@ def errata(result: Result) -> Summary:
 
 def endtoend(result: Result) -> Summary:
     learnt = result["measured"]["learnt"]
-    cases = len(result["rows"])
+
+    def share(start: str) -> str:
+        return f"{len(learnt[start])} of {sum(row[start] is not None for row in result['rows'])}"
+
     return Summary(
         "no training learns these polynomials",
-        f"learned from scratch: {len(learnt['scratch'])} of {cases}; by one two-layer network: "
-        f"{len(learnt['single'])}; from "
-        f"joined experts: {len(learnt['experts'])}",
+        f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
+        f"joined experts: {share('experts')}",
         result["notes"][-1],
     )
 
