@@ -81,7 +81,8 @@ def show(result: dict[str, Any], console: Console) -> None:
     console.print(table)
     for note in result["notes"]:
         console.print(note, highlight=False)
-    console.print(f"[bold]{result['verdict']}[/] in {result['seconds']:.1f} s; files: {', '.join(result['files'])}")
+    files = f"files: {', '.join(result['files'])}"
+    console.print(f"[bold]{result['verdict']}[/] in {result['seconds']:.1f} s; {files}", soft_wrap=True)
 
 
 def show_all(result: dict[str, Any], console: Console) -> None:
@@ -91,7 +92,8 @@ def show_all(result: dict[str, Any], console: Console) -> None:
     for entry in result["recorded"]:
         table.add_row(entry["item"], entry["verdict"] or "", "", f"recorded on {entry['where']}")
     console.print(table)
-    console.print(f"[bold]{result['report']}[/] written in {result['seconds']:.1f} s; the same as {result['markdown']}")
+    written = f"[bold]{result['report']}[/] written in {result['seconds']:.1f} s; the same as {result['markdown']}"
+    console.print(written, soft_wrap=True)
 
 
 def _cell(value: Any) -> str:
