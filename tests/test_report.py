@@ -94,6 +94,13 @@ def make(out: Path, items: tuple[str, ...]) -> tuple[dict, list[str]]:
     return build.build(out, size="quick", say=said.append, bar=bar, items=items), said
 
 
+@pytest.fixture
+def nothing_recorded(monkeypatch):
+    """Drawing what is recorded takes seconds."""
+    monkeypatch.setattr(build, "read_recorded", lambda name: None)
+
+
+@pytest.mark.usefixtures("nothing_recorded")
 def test_missing_results_are_computed_and_whole_ones_reused(tmp_path):
     first, said = make(tmp_path, QUICK_ITEMS)
     assert said == ["classes: computing (not stored yet)", "networks: computing (not stored yet)"]
@@ -115,6 +122,7 @@ def test_missing_results_are_computed_and_whole_ones_reused(tmp_path):
     assert [entry["reused"] for entry in fourth["items"]] == [False, True]
 
 
+@pytest.mark.usefixtures("nothing_recorded")
 def test_the_command_lists_every_item(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(build, "PAPER", ())
     monkeypatch.setattr(build, "BEYOND", ("classes",))
