@@ -19,6 +19,7 @@ from modgrok import cli
 from modgrok.paper import strong_result
 from modgrok.report import build, html, markdown, page, recorded, store
 from modgrok.report.document import Bullets, Document, Heading, Paragraph, Table, typeset
+from modgrok.report.pictures import png_files
 
 QUICK_ITEMS = ("classes", "networks")
 """Items that are computed in seconds, whole."""
@@ -120,6 +121,30 @@ def test_missing_results_are_computed_and_whole_ones_reused(tmp_path):
     fourth, said = make(tmp_path, QUICK_ITEMS)
     assert said == ["classes: computing (not stored yet)"]
     assert [entry["reused"] for entry in fourth["items"]] == [False, True]
+
+
+def test_pictures_are_drawn_when_they_must_be(tmp_path):
+    drawings = []
+
+    def draw(data, folder):
+        drawings.append(data)
+        path = folder / "a.png"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(str(data))
+        return [path, folder / "a.svg"]
+
+    def drawn(data) -> int:
+        assert png_files("a", draw, data, tmp_path / "images") == [tmp_path / "images" / "a.png"]
+        assert (tmp_path / "images" / "a.png").read_text() == str(data)
+        return len(drawings)
+
+    assert [drawn({"x": 1}), drawn({"x": 1}), drawn({"x": 2}), drawn({"x": 2})] == [1, 1, 2, 2]
+    (tmp_path / "images" / "a.png").write_text("damaged")
+    assert drawn({"x": 2}) == 3
+    (tmp_path / "images" / "a.png").unlink()
+    assert drawn({"x": 2}) == 4
+    (tmp_path / "images" / "a.json").write_text("{}")
+    assert [drawn({"x": 2}), drawn({"x": 2})] == [5, 5]
 
 
 @pytest.mark.usefixtures("nothing_recorded")

@@ -12,6 +12,7 @@ from modgrok.census.law import Setting
 from modgrok.figures.census import draw_setting
 from modgrok.figures.style import drawing, figure_paths
 from modgrok.report.document import Block, Bullets, Code, Heading, Paragraph, Picture
+from modgrok.report.pictures import png_files
 from modgrok.report.recorded import COMMANDS, Recorded
 from modgrok.report.tables import rows_table, table_of
 
@@ -79,7 +80,7 @@ def loss_law(recorded: dict[str, Recorded], images: Path) -> Iterator[Block]:
         "can tell without test data whether a network has generalised: `modgrok classify … --probe` does."
     )
     yield Picture(
-        draw_points(census["points"], images / "law"),
+        png_files("law", draw_law, {"points": census["points"]}, images)[0],
         "Three panels, one for each modulus: test accuracy falls with the training loss along one curve, whatever the "
         "family of the table.",
         "Training loss against test accuracy: every point is a network trained on half of a table; the line is the "
@@ -118,8 +119,9 @@ def loss_law(recorded: dict[str, Recorded], images: Path) -> Iterator[Block]:
     )
 
 
-def draw_points(points: list[dict[str, Any]], stem: Path) -> Path:
+def draw_law(census: dict[str, Any], folder: Path) -> list[Path]:
     """One panel for each setting, from recorded networks."""
+    points, stem = census["points"], folder / "law"
     with drawing(stem, 7.6, 3.1) as figure:
         panels = figure.subplots(1, len(points), sharey=True, squeeze=False)[0]
         for axes, found in zip(panels, points):
@@ -131,7 +133,7 @@ def draw_points(points: list[dict[str, Any]], stem: Path) -> Path:
         panels[0].set_ylabel("test accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
-    return figure_paths(stem)[0]
+    return figure_paths(stem)
 
 
 def mixture(entries: Entries) -> Iterator[Block]:

@@ -16,6 +16,7 @@ import jax
 from modgrok import __version__
 from modgrok.report import beyond
 from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table
+from modgrok.report.pictures import png_files
 from modgrok.report.recorded import Recorded
 from modgrok.report.summaries import Summary, summarise
 from modgrok.report.tables import settings_text, table_of
@@ -161,9 +162,8 @@ def pictures(result: dict[str, Any], images: Path) -> Iterator[Block]:
     """The pictures of an item of the paper, drawn from its result."""
     item = result["item"]
     if item in DESCRIPTIONS:
-        for path in import_module(f"modgrok.paper.{item}").draw(result, images):
-            if path.suffix == ".png":
-                yield Picture(path, DESCRIPTIONS[path.stem], CAPTIONS.get(path.stem, result["title"] + "."))
+        for path in png_files(item, import_module(f"modgrok.paper.{item}").draw, result, images):
+            yield Picture(path, DESCRIPTIONS[path.stem], CAPTIONS.get(path.stem, result["title"] + "."))
 
 
 def errata(entries: Entries) -> Iterator[Block]:

@@ -48,8 +48,18 @@ def code_hash(module: str) -> str:
     """Of the item's module and of every module that computes."""
     own = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
     shared = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in NOT_COMPUTING]
+    return files_hash({own, *shared})
+
+
+@lru_cache
+def source_hash() -> str:
+    """Of every module."""
+    return files_hash(set(PACKAGE.rglob("*.py")))
+
+
+def files_hash(paths: set[Path]) -> str:
     digest = hashlib.sha256()
-    for path in sorted({own, *shared}):
+    for path in sorted(paths):
         digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
