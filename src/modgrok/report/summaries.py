@@ -144,7 +144,7 @@ def endtoend(result: Result) -> Summary:
         return f"{len(learnt[start])} of {sum(row[start] is not None for row in result['rows'])}"
 
     return Summary(
-        "no training learns these polynomials",
+        "two-layer networks and other architectures do not learn these polynomials",
         f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
         f"joined experts: {share('experts')}",
         result["notes"][-1],
