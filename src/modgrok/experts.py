@@ -6,13 +6,13 @@ All weights are closed forms in float64; rounding to the dtype of a network happ
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import factorial
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.circuit import Expert
 from modgrok.errors import InputError
+from modgrok.phases import printed_amplitude
 from modgrok.plan import ABSORBED, Step
 
 LARGEST_EXPERT = 1 << 28
@@ -67,11 +67,6 @@ def random_waves(terms: int, width: int, amplitude: float, rng: np.random.Genera
         readout_amplitude=np.full(width, amplitude),
         readout_phase=-phase.sum(axis=0),
     )
-
-
-def printed_amplitude(terms: int, width: int) -> float:
-    """A = (2^S / (N · S!))^(1/(S+1)): the term that survives has weight N · A^(S+1) · S!/2^S = 1."""
-    return float((2**terms / (width * factorial(terms))) ** (1 / (terms + 1)))
 
 
 def table_amplitude(terms: int, width: int) -> float:

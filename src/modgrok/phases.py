@@ -69,6 +69,11 @@ class Design:
         return self.readout_amplitude[:, None] * np.cos(self.readout_phase[:, None] - angles)
 
 
+def printed_amplitude(terms: int, width: int) -> float:
+    """A = (2^S / (N · S!))^(1/(S+1)): the term that survives has weight N · A^(S+1) · S!/2^S = 1."""
+    return float((2**terms / (width * factorial(terms))) ** (1 / (terms + 1)))
+
+
 def paper_form(name: str, phases: Matrix, constant: float = 0.0) -> Design:
     """Equal amplitudes A and readout phase −Σ_s ψ_s: the form of the paper's `eq:solution_multisum`.
 
@@ -76,7 +81,7 @@ def paper_form(name: str, phases: Matrix, constant: float = 0.0) -> Design:
     adds A^{S+1}·S!/2^S to the wanted logit. N neurons must add up to 1, so A = (2^S / (N·S!))^{1/(S+1)}.
     """
     terms, width = phases.shape
-    scale = (2**terms / (width * factorial(terms))) ** (1 / (terms + 1))
+    scale = printed_amplitude(terms, width)
     return Design(
         name,
         np.full_like(phases, scale),
