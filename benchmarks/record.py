@@ -18,7 +18,7 @@ from modgrok.paper.strong_result import result_of
 from modgrok.report.recorded import COMMANDS
 
 ROOT = Path(__file__).parent
-PACKAGE = ROOT.parent / "src" / "modgrok" / "recorded"
+PACKAGE = ROOT.parent / "src" / "modgrok" / "paper" / "recorded"
 CENSUS = ROOT / "census" / "results"
 H200 = "one NVIDIA H200"
 WHERE = dict.fromkeys(("figure1", "figure2", "widths"), "two CPU cores")

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.expression import parse
+from modgrok.algebra.expression import parse
+from modgrok.algebra.polynomial import value_table
 from modgrok.files import write_json
-from modgrok.polynomial import value_table
 from modgrok.separable import Verdict, decide
 
 POLYNOMIALS = (

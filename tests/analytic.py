@@ -6,7 +6,7 @@ from math import cos, pi
 
 import numpy as np
 
-from modgrok.circuit import Expert
+from modgrok.networks.circuit import Expert
 
 
 def sum_expert(p, width, coefficients, *, rng, offset=0, dtype=np.float64):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from modgrok.circuit import Circuit, Expert
-from modgrok.network import Network
+from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.network import Network
 
 
 @st.composite

@@ -15,12 +15,8 @@ from modgrok.paper import ITEMS
 ROOT = Path(modgrok.__file__).parent
 
 ORDER = [
-    *("errors", "field", "files", "expression", "polynomial", "separable", "circuit", "network"),
-    *("phases", "plan", "experts", "exact", "certificate", "compiler", "verification", "interop"),
-    *("complexity", "prediction", "data", "spectrum", "waves", "inspection"),
-    *("models", "objective", "training", "ensemble", "probe", "presets", "mixture", "endtoend"),
-    *("diagnosis", "runs", "census", "bench"),
-    *("figures", "paper", "report", "web", "commands", "cli", "__main__"),
+    *("errors", "files", "algebra", "separable", "networks", "compiler", "inspection", "loss_law", "training"),
+    *("answers", "census", "figures", "paper", "report", "explorer", "commands", "cli", "__main__"),
 ]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""
 

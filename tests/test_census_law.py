@@ -15,7 +15,7 @@ from modgrok.census.plan import plan_from
 from modgrok.commands import census as command
 from modgrok.errors import InputError
 from modgrok.figures.census import FIGURES
-from modgrok.prediction import random_features
+from modgrok.loss_law.law import random_features
 
 MODULI, WIDTHS, FRACTIONS, STEPS = (43, 61, 97), (250, 500), (0.3, 0.5, 0.7), (1000, 1500)
 

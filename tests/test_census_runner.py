@@ -17,10 +17,10 @@ from modgrok.census import runner, store
 from modgrok.census.annotation import annotate
 from modgrok.census.families import make_table
 from modgrok.census.plan import plan_from
-from modgrok.ensemble import train_ensemble
 from modgrok.errors import InputError
 from modgrok.separable import redundancy
-from modgrok.training import Shape, hyper
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.steps import Shape, hyper
 
 PLAN = plan_from(
     {

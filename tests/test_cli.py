@@ -13,7 +13,7 @@ from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
 
 from modgrok import __version__, cli
 from modgrok.commands.common import progress_bar
-from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
 
 SUM = ("compile", "n1 + 2n2", "--mod", "11", "--method", "paper", "--add-width", "300")
@@ -299,8 +299,8 @@ def test_errors_have_one_type():
 
 MEMORY_PROBE = """
 import resource, sys
-from modgrok.compiler import PaperSettings, compile_paper
-from modgrok.verification import verify
+from modgrok.compiler.compiling import PaperSettings, compile_paper
+from modgrok.networks.verification import verify
 reports = []
 network = compile_paper("n1 + n2", 499, PaperSettings(add_width=2000))
 found = verify(network, progress=lambda done, total: reports.append(done))

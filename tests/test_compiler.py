@@ -10,10 +10,10 @@ import pytest
 from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS, VALID, Valid
 
 import modgrok as mg
-from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.algebra.expression import parse
+from modgrok.compiler.compiling import PaperSettings, compile_paper
+from modgrok.compiler.plan import plan_by_terms
 from modgrok.errors import ExpressionError, InputError
-from modgrok.expression import parse
-from modgrok.plan import plan_by_terms
 
 SEVERAL_EXPERTS = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from modgrok.census.families import expression_values, make_table
-from modgrok.complexity import (
+from modgrok.separable import redundancy
+from modgrok.separable.complexity import (
     answered_by_rows,
     coincidences,
     effective_rank,
@@ -13,7 +14,6 @@ from modgrok.complexity import (
     permuted_redundancy,
     unfolding_norm,
 )
-from modgrok.separable import redundancy
 
 
 def dense_coincidences(table):

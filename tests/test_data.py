@@ -6,8 +6,8 @@ import jax
 import numpy as np
 import pytest
 
-from modgrok import data
 from modgrok.errors import InputError
+from modgrok.training import data
 
 
 @pytest.mark.parametrize("modulus, variables", [(2, 1), (5, 2), (3, 4), (7, 3)])

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from modgrok import runs
-from modgrok.diagnosis import diagnose, passed_at
-from modgrok.training import TrainConfig
+from modgrok.training import runs
+from modgrok.training.diagnosis import diagnose, passed_at
+from modgrok.training.steps import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 97)
 

@@ -10,14 +10,22 @@ import numpy as np
 import pytest
 from test_mix import perfect_expert
 
-from modgrok import endtoend
-from modgrok.circuit import Circuit, batch_logits
-from modgrok.compiler import candidate_plans, read
-from modgrok.endtoend import STARTS, apply, layout_of, random_experts, single_layout, starting_experts, train_circuits
+from modgrok.compiler.compiling import candidate_plans, read
 from modgrok.errors import InputError
-from modgrok.mixture import Learnt, task_of
+from modgrok.networks.circuit import Circuit, batch_logits
 from modgrok.paper import endtoend as item
-from modgrok.training import hyper
+from modgrok.training import endtoend
+from modgrok.training.endtoend import (
+    STARTS,
+    apply,
+    layout_of,
+    random_experts,
+    single_layout,
+    starting_experts,
+    train_circuits,
+)
+from modgrok.training.mixture import Learnt, task_of
+from modgrok.training.steps import hyper
 
 POLYNOMIAL = "(4n1 + n2^2)^3 + n1 n2"
 P = 7

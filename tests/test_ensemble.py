@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from modgrok import ensemble
 from modgrok.errors import InputError
-from modgrok.training import Shape, hyper
+from modgrok.training import ensemble
+from modgrok.training.steps import Shape, hyper
 
 SHAPE = Shape(11, 2, 40, 2, 60)
 

@@ -7,16 +7,16 @@ import random
 import numpy as np
 import pytest
 
-from modgrok.certificate import certify, logit_bound, step_margin
-from modgrok.circuit import batch_logits, single
-from modgrok.compiler import ExactSettings as Settings
-from modgrok.compiler import compile_exact, prove
+from modgrok.algebra.expression import parse
+from modgrok.compiler.certificate import certify, logit_bound, step_margin
+from modgrok.compiler.compiling import ExactSettings as Settings
+from modgrok.compiler.compiling import compile_exact, prove
+from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
+from modgrok.compiler.plan import ABSORBED, Plan, Step, plan_by_shape
 from modgrok.errors import InputError
-from modgrok.exact import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
-from modgrok.expression import parse
+from modgrok.networks.circuit import batch_logits, single
+from modgrok.networks.verification import double_precision, verify
 from modgrok.paper.table1 import POLYNOMIALS
-from modgrok.plan import ABSORBED, Plan, Step, plan_by_shape
-from modgrok.verification import double_precision, verify
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 

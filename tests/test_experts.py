@@ -7,9 +7,9 @@ from math import cos, factorial, pi
 import numpy as np
 import pytest
 
-from modgrok.circuit import single
-from modgrok.errors import InputError
-from modgrok.experts import (
+from modgrok.algebra.expression import parse
+from modgrok.compiler.plan import plan_by_terms, sum_step
+from modgrok.compiler.random_weights import (
     Waves,
     periodic_weights,
     printed_amplitude,
@@ -18,10 +18,10 @@ from modgrok.experts import (
     random_waves,
     table_amplitude,
 )
-from modgrok.expression import parse
-from modgrok.network import Network
-from modgrok.plan import plan_by_terms, sum_step
-from modgrok.verification import verify
+from modgrok.errors import InputError
+from modgrok.networks.circuit import single
+from modgrok.networks.network import Network
+from modgrok.networks.verification import verify
 
 
 def the_step(text, p):

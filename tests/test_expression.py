@@ -11,8 +11,7 @@ from cases import REFUSED_EXPRESSIONS, VALID
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from modgrok.errors import ExpressionError, InputError
-from modgrok.expression import (
+from modgrok.algebra.expression import (
     Integer,
     Negation,
     Power,
@@ -27,7 +26,8 @@ from modgrok.expression import (
     variable_names,
     variables,
 )
-from modgrok.polynomial import evaluate, reduce
+from modgrok.algebra.polynomial import evaluate, reduce
+from modgrok.errors import ExpressionError, InputError
 
 X, Y, Z = Variable(1), Variable(2), Variable(3)
 

@@ -7,8 +7,7 @@ from math import gcd
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
-from modgrok.field import (
+from modgrok.algebra.field import (
     check_modulus,
     check_prime,
     exp_table,
@@ -22,6 +21,7 @@ from modgrok.field import (
     powers,
     reduce_exponent,
 )
+from modgrok.errors import InputError
 
 
 def sieve(limit: int) -> list[int]:

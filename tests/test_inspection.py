@@ -12,16 +12,16 @@ import pytest
 from analytic import product_expert, sum_expert
 from rich.console import Console
 
-from modgrok import inspection as module
-from modgrok.circuit import Circuit, Expert, single
 from modgrok.commands import inspect as command
-from modgrok.compiler import compile as modgrok_compile
+from modgrok.compiler.compiling import compile as modgrok_compile
 from modgrok.errors import InputError
 from modgrok.figures.inspection import draw
-from modgrok.inspection import accuracies, inspect_expert, inspect_network, neuron_columns, snap
-from modgrok.network import Network, load
-from modgrok.spectrum import multiplicative_order
-from modgrok.waves import Labels, fit_waves
+from modgrok.inspection import inspecting as module
+from modgrok.inspection.inspecting import accuracies, inspect_expert, inspect_network, neuron_columns, snap
+from modgrok.inspection.spectrum import multiplicative_order
+from modgrok.inspection.waves import Labels, fit_waves
+from modgrok.networks.circuit import Circuit, Expert, single
+from modgrok.networks.network import Network, load
 
 
 def network_of(expert, expression, p):

@@ -8,13 +8,13 @@ import json
 import numpy as np
 import pytest
 
-from modgrok.circuit import batch_logits
 from modgrok.cli import main
-from modgrok.compiler import compile_exact
+from modgrok.compiler.compiling import compile_exact
 from modgrok.errors import InputError
-from modgrok.interop import export
-from modgrok.network import load
-from modgrok.verification import double_precision
+from modgrok.networks.circuit import batch_logits
+from modgrok.networks.export import export
+from modgrok.networks.network import load
+from modgrok.networks.verification import double_precision
 
 TEXT, P = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", 97
 ROWS = np.array([(a, b) for a in range(P) for b in range(P)])

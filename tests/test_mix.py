@@ -10,13 +10,13 @@ from cases import VALID, Valid
 
 from modgrok.cli import main
 from modgrok.commands.mix import advice
-from modgrok.compiler import assemble, candidate_plans, read
+from modgrok.compiler.compiling import assemble, candidate_plans, read
+from modgrok.compiler.exact_weights import exact_expert, full_kernel
+from modgrok.compiler.plan import product_step, sum_step
 from modgrok.errors import InputError
-from modgrok.exact import exact_expert, full_kernel
-from modgrok.mixture import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
-from modgrok.network import Network, load
-from modgrok.plan import product_step, sum_step
-from modgrok.verification import predict, verify
+from modgrok.networks.network import Network, load
+from modgrok.networks.verification import predict, verify
+from modgrok.training.mixture import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
 
 POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 QUICK = {"width": 200, "steps": 300, "fraction": 0.8}

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from modgrok import models, network, runs, training
-from modgrok.circuit import Expert
 from modgrok.errors import InputError
-from modgrok.models import Architecture, Rows
-from modgrok.objective import LOSSES, OPTIMISERS
-from modgrok.presets import preset
-from modgrok.training import Shape, hyper
+from modgrok.networks import network
+from modgrok.networks.circuit import Expert
+from modgrok.training import models, runs
+from modgrok.training import steps as training
+from modgrok.training.models import Architecture, Rows
+from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.presets import preset
+from modgrok.training.steps import Shape, hyper
 
 INPUTS = jnp.array(list(product(range(5), repeat=2)))
 KEY = jax.random.key(3)

@@ -15,12 +15,12 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from strategies import networks
 
-from modgrok import network as module
-from modgrok.circuit import Circuit, Expert
-from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
 from modgrok.files import read_json, whole_file, write_json
-from modgrok.network import Network, load
+from modgrok.networks import network as module
+from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.network import Network, load
 
 # The folder is shared by the examples of a property test, each of which overwrites its one file.
 IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

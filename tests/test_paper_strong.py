@@ -5,7 +5,7 @@ import json
 import pytest
 
 from modgrok.paper import strong, strong_result
-from modgrok.presets import preset
+from modgrok.training.presets import preset
 
 ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 - n1^2": 0.05}
 """A sum, a product, a polynomial in the class and one that is not, modulo 23."""

@@ -4,8 +4,7 @@ from math import pi
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
-from modgrok.phases import (
+from modgrok.compiler.phases import (
     best_design,
     compact_design,
     count_design,
@@ -14,6 +13,7 @@ from modgrok.phases import (
     random_design,
     real_design,
 )
+from modgrok.errors import InputError
 
 EXACT = [exact_design(terms) for terms in range(1, 7)] + [narrow_design()] + [best_design(s) for s in (1, 2, 3, 4)]
 

@@ -9,10 +9,10 @@ from cases import VALID
 from hypothesis import given
 from hypothesis import strategies as st
 
+from modgrok.algebra.expression import parse
+from modgrok.algebra.polynomial import value_table
+from modgrok.compiler.plan import ABSORBED, Plan, plan_by_shape, plan_by_terms
 from modgrok.errors import InputError
-from modgrok.expression import parse
-from modgrok.plan import ABSORBED, Plan, plan_by_shape, plan_by_terms
-from modgrok.polynomial import value_table
 
 PLANNERS = {
     "terms, flat": lambda tree, p: plan_by_terms(tree, p, flat=True),

@@ -12,10 +12,9 @@ from cases import VALID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from modgrok import polynomial as module
-from modgrok.errors import InputError
-from modgrok.expression import parse, variables
-from modgrok.polynomial import (
+from modgrok.algebra import polynomial as module
+from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.polynomial import (
     ExpansionTooLong,
     Polynomial,
     evaluate,
@@ -26,6 +25,7 @@ from modgrok.polynomial import (
     table_work,
     value_table,
 )
+from modgrok.errors import InputError
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 CELLS = 2_000

@@ -5,8 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from modgrok.data import function_table
-from modgrok.prediction import (
+from modgrok.loss_law.law import (
     BINS,
     Curve,
     calibration,
@@ -18,7 +17,8 @@ from modgrok.prediction import (
     random_features,
     with_errors,
 )
-from modgrok.training import TrainConfig
+from modgrok.training.data import function_table
+from modgrok.training.steps import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 97)
 

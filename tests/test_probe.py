@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from modgrok.answers.probe import probe_table
 from modgrok.census.families import expression_values
 from modgrok.errors import InputError
-from modgrok.probe import probe_table
 
 
 def test_probes_where_the_law_was_not_measured_are_refused():

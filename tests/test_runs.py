@@ -11,10 +11,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modgrok import network, runs
 from modgrok.errors import InputError
-from modgrok.training import TrainConfig
-from modgrok.verification import verify
+from modgrok.networks import network
+from modgrok.networks.verification import verify
+from modgrok.training import runs
+from modgrok.training.steps import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
 SAME_FILES = ("metrics.parquet", "neurons.parquet", "weights.safetensors", "checkpoint.safetensors")
@@ -89,8 +90,8 @@ def test_a_finished_run_is_reused_and_overwritten_on_request(unbroken):
 KILLED = """
 import sys
 from pathlib import Path
-from modgrok import runs
-from modgrok.training import TrainConfig
+from modgrok.training import runs
+from modgrok.training.steps import TrainConfig
 config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
 def on_point(point):
     print(int(point.row["step"]), flush=True)

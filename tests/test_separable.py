@@ -9,9 +9,9 @@ import pytest
 from separable_cases import CASES, table_of
 
 from modgrok import separable
+from modgrok.algebra.expression import parse
+from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
-from modgrok.expression import parse
-from modgrok.polynomial import value_table
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide
 
 

@@ -3,9 +3,8 @@ import numpy as np
 import pytest
 from analytic import sum_expert
 
-from modgrok.circuit import Expert
 from modgrok.errors import InputError
-from modgrok.spectrum import (
+from modgrok.inspection.spectrum import (
     additive_order,
     alive,
     block_ipr,
@@ -13,6 +12,7 @@ from modgrok.spectrum import (
     neuron_ipr,
     neuron_norm,
 )
+from modgrok.networks.circuit import Expert
 
 
 def expert_of(columns, readout):

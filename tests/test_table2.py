@@ -8,15 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modgrok import ensemble
-from modgrok.circuit import Expert
-from modgrok.ensemble import train_ensemble
 from modgrok.files import write_json
-from modgrok.models import POWER, Rows, apply
+from modgrok.networks.circuit import Expert
 from modgrok.paper import table2
 from modgrok.paper.parts import Parts
 from modgrok.separable import classify_table
-from modgrok.training import TrainConfig
+from modgrok.training import ensemble
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.models import POWER, Rows, apply
+from modgrok.training.steps import TrainConfig
 
 RECORDED = Path(__file__).parent.parent / "benchmarks" / "results" / "table2.json"
 

@@ -8,11 +8,11 @@ import signal
 import pytest
 from rich.console import Console
 
-from modgrok import bench, runs
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
 from modgrok.errors import InputError
-from modgrok.training import TrainConfig
+from modgrok.training import bench, runs
+from modgrok.training.steps import TrainConfig
 
 
 def call(command, *words):

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from modgrok import models, training
-from modgrok.circuit import Expert
 from modgrok.errors import InputError
-from modgrok.objective import squared_error
-from modgrok.training import Shape, TrainConfig, hyper
+from modgrok.networks.circuit import Expert
+from modgrok.training import models
+from modgrok.training import steps as training
+from modgrok.training.objective import squared_error
+from modgrok.training.steps import Shape, TrainConfig, hyper
 
 start, advance, measure, advance_and_measure = (
     jax.jit(function, static_argnums=0)

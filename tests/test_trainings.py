@@ -8,7 +8,7 @@ import pytest
 from modgrok.figures.training import draw_training
 from modgrok.paper import figure3
 from modgrok.paper.trainings import compute_training, largest_fall
-from modgrok.training import TrainConfig
+from modgrok.training.steps import TrainConfig
 
 
 @pytest.fixture(scope="module")

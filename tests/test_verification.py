@@ -7,12 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from modgrok import verification
-from modgrok.circuit import Circuit, Expert, single
-from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
-from modgrok.network import Network
-from modgrok.verification import Prediction, chunk_rows, predict, row_chunks, verify
+from modgrok.networks import verification
+from modgrok.networks.circuit import Circuit, Expert, single
+from modgrok.networks.network import Network
+from modgrok.networks.verification import Prediction, chunk_rows, predict, row_chunks, verify
 
 
 def loop(network, integer_answer, rows):

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from analytic import product_expert, sum_expert
 
-from modgrok.circuit import Expert
-from modgrok.spectrum import additive_order, multiplicative_order, neuron_ipr
-from modgrok.waves import Labels, fit_labels, fit_waves, fold, wrap
+from modgrok.inspection.spectrum import additive_order, multiplicative_order, neuron_ipr
+from modgrok.inspection.waves import Labels, fit_labels, fit_waves, fold, wrap
+from modgrok.networks.circuit import Expert
 
 
 def angle_between(a, b):

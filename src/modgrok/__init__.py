@@ -11,32 +11,32 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from modgrok.circuit import Circuit, Expert
-    from modgrok.compiler import ExactSettings, PaperSettings, compile
+    from modgrok.compiler.compiling import ExactSettings, PaperSettings, compile
     from modgrok.errors import ExpressionError, InputError
-    from modgrok.inspection import inspect_network
-    from modgrok.interop import export
-    from modgrok.mixture import MixSettings, mix
-    from modgrok.network import Network, load
-    from modgrok.runs import train_run
+    from modgrok.inspection.inspecting import inspect_network
+    from modgrok.networks.circuit import Circuit, Expert
+    from modgrok.networks.export import export
+    from modgrok.networks.network import Network, load
+    from modgrok.networks.verification import Prediction, Verification, predict, verify
     from modgrok.separable import classify_table
-    from modgrok.training import TrainConfig
-    from modgrok.verification import Prediction, Verification, predict, verify
+    from modgrok.training.mixture import MixSettings, mix
+    from modgrok.training.runs import train_run
+    from modgrok.training.steps import TrainConfig
 
 __version__ = "0.1.0"
 
 HOMES = {
-    "circuit": ("Circuit", "Expert"),
-    "compiler": ("ExactSettings", "PaperSettings", "compile"),
+    "networks.circuit": ("Circuit", "Expert"),
+    "compiler.compiling": ("ExactSettings", "PaperSettings", "compile"),
     "errors": ("ExpressionError", "InputError"),
-    "inspection": ("inspect_network",),
-    "interop": ("export",),
-    "mixture": ("MixSettings", "mix"),
-    "network": ("Network", "load"),
-    "runs": ("train_run",),
+    "inspection.inspecting": ("inspect_network",),
+    "networks.export": ("export",),
+    "training.mixture": ("MixSettings", "mix"),
+    "networks.network": ("Network", "load"),
+    "training.runs": ("train_run",),
     "separable": ("classify_table",),
-    "training": ("TrainConfig",),
-    "verification": ("Prediction", "Verification", "predict", "verify"),
+    "training.steps": ("TrainConfig",),
+    "networks.verification": ("Prediction", "Verification", "predict", "verify"),
 }
 """The public surface: which module each public name comes from."""
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from modgrok.census import store
 from modgrok.census.families import make_table
-from modgrok.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 from modgrok.separable import classify_table, redundancy
+from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 
 TIME_LIMIT = 0.5
 """Seconds for the verdict on one family of one table; counting decides most of them in milliseconds."""

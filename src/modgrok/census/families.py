@@ -17,10 +17,10 @@ import numpy as np
 from jaxtyping import Int
 from numpy.random import Generator
 
+from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.field import check_prime, powers
+from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
-from modgrok.expression import parse, variables
-from modgrok.field import check_prime, powers
-from modgrok.polynomial import value_table
 
 LARGEST_EXPONENT = 12
 LARGEST_OUTER_EXPONENT = 5

@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
 from modgrok.errors import InputError
-from modgrok.prediction import Curve, cross_validated, fit_curve, odds, random_features, with_errors
-from modgrok.training import TrainConfig
+from modgrok.loss_law.law import Curve, cross_validated, fit_curve, odds, random_features, with_errors
+from modgrok.training.steps import TrainConfig
 
 Columns = dict[str, np.ndarray]
 

@@ -27,11 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from modgrok.algebra.field import check_prime
 from modgrok.census.families import check_family
-from modgrok.data import train_count
 from modgrok.errors import InputError
-from modgrok.field import check_prime
-from modgrok.training import Shape, TrainConfig
+from modgrok.training.data import train_count
+from modgrok.training.steps import Shape, TrainConfig
 
 LARGEST_CENSUS = 1_000_000
 

@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
 from modgrok.census.law import Columns, error, last_step, settings_of, table_complexity
-from modgrok.prediction import cross_validated, odds
+from modgrok.loss_law.law import cross_validated, odds
 
 HALF = 0.5
 

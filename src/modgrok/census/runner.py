@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from modgrok import ensemble
 from modgrok.census import store
 from modgrok.census.families import Table, make_table
 from modgrok.census.plan import CensusNetwork, CensusPlan
-from modgrok.training import Metrics, Shape, hyper
+from modgrok.training import ensemble
+from modgrok.training.steps import Metrics, Shape, hyper
 
 LARGEST_CHUNK = 144
 """Most networks in a chunk: what a kill can lose at most."""

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from modgrok.census.plan import CensusPlan, plan_from
 from modgrok.errors import InputError
 from modgrok.files import read_json, whole_file, write_json
-from modgrok.training import Metrics
+from modgrok.training.steps import Metrics
 
 SETTINGS = pa.schema(
     [

@@ -10,10 +10,10 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from modgrok import bench
 from modgrok.commands.common import progress_bar
 from modgrok.errors import InputError
 from modgrok.files import write_json
+from modgrok.training import bench
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.algebra.expression import variables
+from modgrok.algebra.polynomial import value_table
 from modgrok.commands.common import facts_table, progress_bar
-from modgrok.compiler import read
+from modgrok.compiler.compiling import read
 from modgrok.errors import InputError
-from modgrok.expression import variables
-from modgrok.polynomial import value_table
-from modgrok.prediction import predict_from_table
+from modgrok.loss_law.law import predict_from_table
 from modgrok.separable import classify_table
 from modgrok.separable.decision import TIME_LIMIT
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         "reasons": [expected.reason, *found.reasons],
     }
     if args.probe:
-        from modgrok.probe import probe_table
+        from modgrok.answers.probe import probe_table
 
         with progress_bar(console, "probing") as progress:
             result["probe"] = probe_table(table, modulus, fraction=args.fraction, progress=progress).json()

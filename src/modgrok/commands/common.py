@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
-from modgrok.network import Network
-from modgrok.verification import Progress as Report
-from modgrok.verification import Verification
+from modgrok.networks.network import Network
+from modgrok.networks.verification import Progress as Report
+from modgrok.networks.verification import Verification
 
 
 @contextmanager

@@ -18,10 +18,10 @@ from modgrok.commands.common import (
     verification_facts,
     verification_json,
 )
-from modgrok.compiler import DTYPES, METHODS, ExactSettings, PaperSettings, compile
+from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.errors import InputError
-from modgrok.network import Network
-from modgrok.verification import verify
+from modgrok.networks.network import Network
+from modgrok.networks.verification import verify
 
 WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 """Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.interop import FORMATS, export
-from modgrok.network import load
+from modgrok.networks.export import FORMATS, export
+from modgrok.networks.network import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

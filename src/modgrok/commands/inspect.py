@@ -14,8 +14,8 @@ from rich.table import Table
 
 from modgrok.figures.inspection import draw
 from modgrok.files import whole_file
-from modgrok.inspection import ORDER_NAMES, Inspection, inspect_network, neuron_columns
-from modgrok.network import load
+from modgrok.inspection.inspecting import ORDER_NAMES, Inspection, inspect_network, neuron_columns
+from modgrok.networks.network import load
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

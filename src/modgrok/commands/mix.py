@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.commands.common import facts_table, network_json, progress_bar, verification_facts, verification_json
-from modgrok.mixture import TRAINED, MixSettings, mix
-from modgrok.verification import verify
+from modgrok.networks.verification import verify
+from modgrok.training.mixture import TRAINED, MixSettings, mix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.network import load
-from modgrok.verification import predict
+from modgrok.networks.network import load
+from modgrok.networks.verification import predict
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

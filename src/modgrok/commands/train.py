@@ -15,15 +15,15 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from modgrok import runs
-from modgrok.diagnosis import PASSED
 from modgrok.errors import InputError
 from modgrok.figures.training import draw_training
-from modgrok.models import ACTIVATIONS, NORMS
-from modgrok.objective import LOSSES, OPTIMISERS
-from modgrok.prediction import expected_accuracy
-from modgrok.presets import preset
-from modgrok.training import ORDERS, TrainConfig
+from modgrok.loss_law.law import expected_accuracy
+from modgrok.training import runs
+from modgrok.training.diagnosis import PASSED
+from modgrok.training.models import ACTIVATIONS, NORMS
+from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.presets import preset
+from modgrok.training.steps import ORDERS, TrainConfig
 
 CHOICES = {
     "order": ("auto", *ORDERS),

@@ -9,8 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from modgrok.commands.common import facts_table, network_json, progress_bar, verification_facts, verification_json
-from modgrok.network import load
-from modgrok.verification import verify
+from modgrok.networks.network import load
+from modgrok.networks.verification import verify
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,8 +11,8 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.figure import Figure
 
 from modgrok.figures.style import COLOURS, drawing, figure_paths
-from modgrok.inspection import ExpertInspection, Inspection, input_names
-from modgrok.waves import wrap
+from modgrok.inspection.inspecting import ExpertInspection, Inspection, input_names
+from modgrok.inspection.waves import wrap
 
 INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
 POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])

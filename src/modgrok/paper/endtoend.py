@@ -19,9 +19,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.compiler import candidate_plans, read
-from modgrok.data import function_table, train_count
-from modgrok.endtoend import (
+from modgrok.compiler.compiling import candidate_plans, read
+from modgrok.compiler.plan import Plan
+from modgrok.errors import InputError
+from modgrok.figures.endtoend import draw
+from modgrok.paper.parts import Parts
+from modgrok.training.data import function_table, train_count
+from modgrok.training.endtoend import (
     STARTS,
     Curves,
     Layout,
@@ -31,12 +35,8 @@ from modgrok.endtoend import (
     starting_experts,
     train_circuits,
 )
-from modgrok.errors import InputError
-from modgrok.figures.endtoend import draw
-from modgrok.mixture import Learnt, MixSettings, task_of, train_tasks
-from modgrok.paper.parts import Parts
-from modgrok.plan import Plan
-from modgrok.training import hyper
+from modgrok.training.mixture import Learnt, MixSettings, task_of, train_tasks
+from modgrok.training.steps import hyper
 
 __all__ = ["LONG", "TIME_LIMITED", "compute", "draw"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.compiler import PaperSettings, compile_paper
+from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.figures.style import COLOURS, drawing, figure_paths
-from modgrok.verification import verify
+from modgrok.networks.verification import verify
 
 MODULUS = 23
 INPUTS = 10_000

@@ -12,7 +12,7 @@ from typing import Any
 
 from modgrok.figures.training import draw_training
 from modgrok.paper.trainings import compute_training
-from modgrok.training import TrainConfig
+from modgrok.training.steps import TrainConfig
 
 
 def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:

@@ -24,13 +24,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modgrok.data import function_table, train_count
-from modgrok.ensemble import train_ensemble
 from modgrok.files import whole_file
 from modgrok.paper.strong_result import CONTROLS, contradictions, draw, result_of, summaries
 from modgrok.paper.table2 import PUBLISHED
-from modgrok.presets import preset
-from modgrok.training import Metrics, TrainConfig, hyper
+from modgrok.training.data import function_table, train_count
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.presets import preset
+from modgrok.training.steps import Metrics, TrainConfig, hyper
 
 __all__ = ["LONG", "TIME_LIMITED", "compute", "draw"]
 

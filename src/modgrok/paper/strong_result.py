@@ -18,10 +18,10 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from scipy.stats import spearmanr
 
-from modgrok.data import function_table
-from modgrok.diagnosis import PASSED
 from modgrok.figures.style import drawing, figure_paths
 from modgrok.separable import classify_table
+from modgrok.training.data import function_table
+from modgrok.training.diagnosis import PASSED
 
 CONTROLS = ("n1 + n2", "n1 n2")
 BEYOND = 0.1

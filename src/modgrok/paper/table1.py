@@ -10,8 +10,8 @@ from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
-from modgrok.compiler import PaperSettings, compile_paper
-from modgrok.verification import verify
+from modgrok.compiler.compiling import PaperSettings, compile_paper
+from modgrok.networks.verification import verify
 
 POLYNOMIALS = (
     "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",

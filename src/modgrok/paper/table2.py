@@ -22,11 +22,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.ensemble import train_chunks, train_ensemble
 from modgrok.paper.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
-from modgrok.training import Hyper, Shape, TrainConfig, hyper, start
+from modgrok.training.ensemble import train_chunks, train_ensemble
+from modgrok.training.steps import Hyper, Shape, TrainConfig, hyper, start
 
 LONG = True
 WIDTH = 5000

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from modgrok import runs
-from modgrok.diagnosis import passed_at
-from modgrok.training import TrainConfig
+from modgrok.training import runs
+from modgrok.training.diagnosis import passed_at
+from modgrok.training.steps import TrainConfig
 
 PUBLISHED = {
     "accuracy": "100 % on training and test rows, the test rows later: the well-known grokking phenomenon",

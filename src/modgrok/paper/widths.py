@@ -13,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.circuit import Expert
-from modgrok.compiler import ExactSettings as Settings
-from modgrok.compiler import assemble, compile_exact
-from modgrok.exact import exact_expert, full_kernel
-from modgrok.expression import parse
+from modgrok.algebra.expression import parse
+from modgrok.compiler.compiling import ExactSettings as Settings
+from modgrok.compiler.compiling import assemble, compile_exact
+from modgrok.compiler.exact_weights import exact_expert, full_kernel
+from modgrok.compiler.plan import plan_by_shape
 from modgrok.figures.style import COLOURS, drawing, figure_paths
-from modgrok.network import Network
+from modgrok.networks.circuit import Expert
+from modgrok.networks.network import Network
+from modgrok.networks.verification import verify
 from modgrok.paper.figure1 import MODULUS, accuracy_curve
-from modgrok.plan import plan_by_shape
-from modgrok.verification import verify
 
 LONG_SUM_MODULUS = 7
 LARGEST_TABLE = 1 << 17

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from modgrok.data import function_table
 from modgrok.paper.strong import LEARNED_OUTSIDE
 from modgrok.paper.table2 import PUBLISHED
 from modgrok.separable import Classification, classify_table
+from modgrok.training.data import function_table
 
 DISGUISED = ("n1 n2 + n1", "n1 n2 + n1 + n2")
 NEITHER = ("n1^2 + n1 n2 + n2^2",)

@@ -10,14 +10,14 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
-from modgrok.circuit import batch_logits
-from modgrok.compiler import PaperSettings, compile, compile_paper
-from modgrok.data import function_table
-from modgrok.network import Network
-from modgrok.objective import squared_error
+from modgrok.compiler.compiling import PaperSettings, compile, compile_paper
+from modgrok.networks.circuit import batch_logits
+from modgrok.networks.network import Network
+from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS, PUBLISHED_MSE
 from modgrok.separable import Classification, classify_table
-from modgrok.verification import verify
+from modgrok.training.data import function_table
+from modgrok.training.objective import squared_error
 
 ODD = "(5n1^3 + 2n2^4)^2 - n2"
 

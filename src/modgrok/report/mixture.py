@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
-from modgrok.mixture import MixSettings, mix
+from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS
-from modgrok.verification import verify
+from modgrok.training.mixture import MixSettings, mix
 
 MODULUS = 97
 

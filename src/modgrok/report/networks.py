@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from modgrok.compiler import compile
+from modgrok.compiler.compiling import compile
+from modgrok.compiler.phases import best_design, exact_design
+from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS
-from modgrok.phases import best_design, exact_design
-from modgrok.verification import verify
 
 MODULUS = 97
 METHODS: dict[str, dict[str, Any]] = {

@@ -32,7 +32,7 @@ class Recorded(NamedTuple):
 
 def read_recorded(name: str) -> Recorded | None:
     """The recorded result of an item, if the package has one."""
-    resource = files("modgrok").joinpath("recorded", f"{name}.json")
+    resource = files("modgrok.paper").joinpath("recorded", f"{name}.json")
     if not resource.is_file():
         return None
     with as_file(resource) as path:

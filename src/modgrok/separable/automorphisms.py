@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int, UInt64
 
-from modgrok.field import is_prime
+from modgrok.algebra.field import is_prime
 from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, Solution
 from modgrok.separable.verdict import Certificate

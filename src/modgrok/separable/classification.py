@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
-from modgrok.field import check_modulus, factors_text, is_prime
 from modgrok.separable.decision import TIME_LIMIT
 from modgrok.separable.grouping import decide_grouped
 from modgrok.separable.redundancy import redundancy

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.circuit import Expert
+from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, real_design
+from modgrok.compiler.plan import ABSORBED, Step
+from modgrok.compiler.random_weights import check_size
 from modgrok.errors import InputError
-from modgrok.experts import check_size
-from modgrok.phases import Design, best_design, exact_design, narrow_design, real_design
-from modgrok.plan import ABSORBED, Step
+from modgrok.networks.circuit import Expert
 
 ZERO_VOTE = 4.0
 """How much above the other classes, at most √2 in size, zero is ranked when only the ranking counts."""

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, variable_names, variables
+from modgrok.algebra.field import exp_table, factors_text, is_prime, log_table, powers
+from modgrok.algebra.polynomial import LARGEST_TABLE, reduce, value_table
 from modgrok.errors import InputError
-from modgrok.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, variable_names, variables
-from modgrok.field import exp_table, factors_text, is_prime, log_table, powers
-from modgrok.polynomial import LARGEST_TABLE, reduce, value_table
 from modgrok.separable import Witness
 
 ABSORBED = -1

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from modgrok.circuit import Expert
-from modgrok.exact import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
-from modgrok.plan import Plan, Step
+from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
+from modgrok.compiler.plan import Plan, Step
+from modgrok.networks.circuit import Expert
 
 CHUNK = 256
 

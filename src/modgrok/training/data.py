@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from modgrok.algebra.expression import parse
+from modgrok.algebra.field import is_prime
+from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
-from modgrok.expression import parse
-from modgrok.field import is_prime
-from modgrok.polynomial import value_table
 
 
 def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int]:

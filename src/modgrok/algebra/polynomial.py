@@ -15,8 +15,7 @@ from itertools import product as cartesian
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.errors import InputError
-from modgrok.expression import (
+from modgrok.algebra.expression import (
     Integer,
     Negation,
     Power,
@@ -29,7 +28,7 @@ from modgrok.expression import (
     to_text,
     variables,
 )
-from modgrok.field import (
+from modgrok.algebra.field import (
     IntArray,
     check_modulus,
     check_prime,
@@ -40,6 +39,7 @@ from modgrok.field import (
     powers,
     reduce_exponent,
 )
+from modgrok.errors import InputError
 
 LARGEST_TABLE = 1 << 24
 """Most cells a value table may have."""

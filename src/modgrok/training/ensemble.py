@@ -16,10 +16,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok import models
-from modgrok.circuit import Weights
 from modgrok.errors import InputError
-from modgrok.training import Hyper, Metrics, Shape, advance_and_measure, start
+from modgrok.networks.circuit import Weights
+from modgrok.training import models
+from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, start
 
 CPU_MEMORY = 1 << 24
 """Bytes for a chunk on a CPU, where networks train fastest while their activations stay in its caches."""

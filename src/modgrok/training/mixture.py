@@ -23,16 +23,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.circuit import Expert, batch_logits, single
-from modgrok.compiler import assemble, candidate_plans, read
-from modgrok.ensemble import train_ensemble
+from modgrok.algebra.expression import to_text
+from modgrok.algebra.field import exp_table, log_table
+from modgrok.compiler.compiling import assemble, candidate_plans, read
+from modgrok.compiler.exact_weights import exact_expert, full_kernel
+from modgrok.compiler.plan import ABSORBED, Plan, Step
 from modgrok.errors import InputError
-from modgrok.exact import exact_expert, full_kernel
-from modgrok.expression import to_text
-from modgrok.field import exp_table, log_table
-from modgrok.network import Network
-from modgrok.plan import ABSORBED, Plan, Step
-from modgrok.training import TrainConfig
+from modgrok.networks.circuit import Expert, batch_logits, single
+from modgrok.networks.network import Network
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.steps import TrainConfig
 
 TASKS = {"sum": "n1 + n2", "product": "n1 n2"}
 """What a trained expert learns: never the polynomial itself."""

@@ -12,16 +12,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from modgrok.certificate import Certificate, certify, step_margin
-from modgrok.circuit import Circuit, Expert
+from modgrok.algebra.expression import Tree, parse, parse_with_modulus, to_text, variables
+from modgrok.algebra.field import check_modulus, is_prime
+from modgrok.algebra.polynomial import value_table
+from modgrok.compiler.certificate import Certificate, certify, step_margin
+from modgrok.compiler.exact_weights import Kernel, exact_expert, exact_width, full_kernel, short_kernel
+from modgrok.compiler.plan import Plan, Step, plan_by_shape, plan_by_terms, plan_from_witness
+from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
 from modgrok.errors import InputError
-from modgrok.exact import Kernel, exact_expert, exact_width, full_kernel, short_kernel
-from modgrok.experts import AMPLITUDES, random_product, random_sum
-from modgrok.expression import Tree, parse, parse_with_modulus, to_text, variables
-from modgrok.field import check_modulus, is_prime
-from modgrok.network import Network
-from modgrok.plan import Plan, Step, plan_by_shape, plan_by_terms, plan_from_witness
-from modgrok.polynomial import value_table
+from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.network import Network
 from modgrok.separable import decide
 
 DTYPES = ("float32", "float64")

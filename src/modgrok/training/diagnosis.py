@@ -15,8 +15,8 @@ from math import isfinite, log
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.presets import preset
-from modgrok.training import TrainConfig
+from modgrok.training.presets import preset
+from modgrok.training.steps import TrainConfig
 
 PASSED = 0.99
 """The accuracy from which a set counts as learned."""

@@ -16,11 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from modgrok.circuit import Circuit, batch_logits, logits
+from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.polynomial import evaluate
 from modgrok.errors import InputError
-from modgrok.expression import parse, variables
-from modgrok.network import Network
-from modgrok.polynomial import evaluate
+from modgrok.networks.circuit import Circuit, batch_logits, logits
+from modgrok.networks.network import Network
 
 CHUNK_BYTES = 1 << 24
 """Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""

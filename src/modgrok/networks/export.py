@@ -14,7 +14,7 @@ import numpy as np
 
 from modgrok.errors import InputError
 from modgrok.files import whole_file, write_text
-from modgrok.network import Network
+from modgrok.networks.network import Network
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
 

@@ -15,8 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Complex, Float, Int
 
-from modgrok.circuit import Expert
-from modgrok.field import exp_table
+from modgrok.algebra.field import exp_table
+from modgrok.networks.circuit import Expert
 
 ALIVE = 1e-3
 """A neuron is alive if its squared norm is above this share of the largest neuron's."""

@@ -26,8 +26,8 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from modgrok.circuit import Expert
-from modgrok.spectrum import alive, blocks, neuron_norm
+from modgrok.inspection.spectrum import alive, blocks, neuron_norm
+from modgrok.networks.circuit import Expert
 
 CONSTANT = 1e-6
 """An embed is constant if less than this share of its squared length is anything but its mean."""

@@ -27,14 +27,14 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int
 
-from modgrok.circuit import Expert
-from modgrok.data import shuffled_rows, table_inputs
-from modgrok.ensemble import device_memory, pick
-from modgrok.mixture import Learnt, relabelled
-from modgrok.models import init_power
-from modgrok.objective import adamw, squared_error
-from modgrok.plan import Plan
-from modgrok.training import Examples, Hyper, Shape, State
+from modgrok.compiler.plan import Plan
+from modgrok.networks.circuit import Expert
+from modgrok.training.data import shuffled_rows, table_inputs
+from modgrok.training.ensemble import device_memory, pick
+from modgrok.training.mixture import Learnt, relabelled
+from modgrok.training.models import init_power
+from modgrok.training.objective import adamw, squared_error
+from modgrok.training.steps import Examples, Hyper, Shape, State
 
 STARTS = ("experts", "generic", "first", "last", "scratch")
 

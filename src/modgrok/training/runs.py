@@ -30,16 +30,16 @@ from jaxtyping import Bool, Float
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from modgrok import spectrum
-from modgrok.circuit import Expert, single
-from modgrok.diagnosis import diagnose, passed_at
-from modgrok.ensemble import segment_all, start_all
+from modgrok.algebra.expression import parse, variable_names
 from modgrok.errors import InputError
-from modgrok.expression import parse, variable_names
 from modgrok.files import read_json, whole_file, write_json
-from modgrok.models import periodic_part
-from modgrok.network import Network
-from modgrok.training import Hyper, Metrics, Shape, State, TrainConfig, repeatable_gradient
+from modgrok.inspection import spectrum
+from modgrok.networks.circuit import Expert, single
+from modgrok.networks.network import Network
+from modgrok.training.diagnosis import diagnose, passed_at
+from modgrok.training.ensemble import segment_all, start_all
+from modgrok.training.models import periodic_part
+from modgrok.training.steps import Hyper, Metrics, Shape, State, TrainConfig, repeatable_gradient
 
 COLUMNS = ("step", *Metrics._fields)
 FILES = (

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.circuit import Expert
+from modgrok.compiler.phases import printed_amplitude
+from modgrok.compiler.plan import ABSORBED, Step
 from modgrok.errors import InputError
-from modgrok.phases import printed_amplitude
-from modgrok.plan import ABSORBED, Step
+from modgrok.networks.circuit import Expert
 
 LARGEST_EXPERT = 1 << 28
 """Most weights that one expert may have."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from modgrok.errors import InputError
-from modgrok.training import TrainConfig
+from modgrok.training.steps import TrainConfig
 
 MODELS: dict[str, dict[str, Any]] = {
     "power": {},

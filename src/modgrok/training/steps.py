@@ -25,8 +25,11 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from modgrok import models, spectrum
-from modgrok.data import (
+from modgrok.algebra.field import check_modulus, check_prime
+from modgrok.errors import InputError
+from modgrok.inspection import spectrum
+from modgrok.training import models
+from modgrok.training.data import (
     function_table,
     natural_order,
     residue_groups,
@@ -34,10 +37,8 @@ from modgrok.data import (
     table_inputs,
     train_count,
 )
-from modgrok.errors import InputError
-from modgrok.field import check_modulus, check_prime
-from modgrok.models import HEADS, POWER, Architecture, Rows
-from modgrok.objective import LOSSES, OPTIMISERS
+from modgrok.training.models import HEADS, POWER, Architecture, Rows
+from modgrok.training.objective import LOSSES, OPTIMISERS
 
 BLOCK_BYTES = {"cpu": 1 << 21, "gpu": 1 << 28}
 """Hidden activations held at once: on a CPU training is fastest while they stay in its caches."""

@@ -19,8 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from modgrok.circuit import Expert
 from modgrok.errors import InputError
+from modgrok.networks.circuit import Expert
 
 HEADS = 4
 """Attention heads of a transformer's layer."""

@@ -17,11 +17,11 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
-from modgrok.circuit import Circuit, Expert, check_circuit
+from modgrok.algebra.expression import parse, variable_names, variables
+from modgrok.algebra.field import check_modulus
 from modgrok.errors import InputError
-from modgrok.expression import parse, variable_names, variables
-from modgrok.field import check_modulus
 from modgrok.files import whole_file
+from modgrok.networks.circuit import Circuit, Expert, check_circuit
 
 FORMAT = 1
 

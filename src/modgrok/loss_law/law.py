@@ -11,8 +11,8 @@ Each setting has its own curve over the loss L. One curve serves all of them ove
 1/p is the loss of the network that always answers 0, so pL is the share of the one-hot tensor that is not explained
 and the odds set it against the explained share; a random table is what nothing but memory can fit.
 
-`data_files/calibration.json` holds the curves, the odds of random tables and cross-validated errors; its key `made_by`
-is the command that wrote it.
+`calibration.json` beside this module holds the curves, the odds of random tables and cross-validated errors; its key
+`made_by` is the command that wrote it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from typing import Any, Protocol
 import numpy as np
 from jaxtyping import Float, Int, Shaped
 
-from modgrok.complexity import effective_rank
-from modgrok.expression import parse, variables
+from modgrok.algebra.expression import parse, variables
 from modgrok.files import read_json
+from modgrok.separable.complexity import effective_rank
 
 FOLDS = 10
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
@@ -155,7 +155,7 @@ def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Floa
 @lru_cache(maxsize=1)
 def calibration() -> dict[str, Any]:
     """The calibration that the package ships."""
-    with as_file(files("modgrok") / "data_files" / "calibration.json") as path:
+    with as_file(files("modgrok.loss_law") / "calibration.json") as path:
         return read_json(path)
 
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.data import train_count
-from modgrok.ensemble import Progress, train_ensemble
 from modgrok.errors import InputError
-from modgrok.prediction import Prediction, expected_accuracy
-from modgrok.training import Shape, TrainConfig, hyper
+from modgrok.loss_law.law import Prediction, expected_accuracy
+from modgrok.training.data import train_count
+from modgrok.training.ensemble import Progress, train_ensemble
+from modgrok.training.steps import Shape, TrainConfig, hyper
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50
 

@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from modgrok.circuit import Circuit, Expert, batch_logits
-from modgrok.compiler import candidate_plans
+from modgrok.algebra.expression import Tree, parse
+from modgrok.algebra.field import is_prime
+from modgrok.compiler.compiling import candidate_plans
+from modgrok.compiler.phases import exact_design, narrow_design
+from modgrok.compiler.plan import Plan, plan_by_terms
 from modgrok.errors import InputError
-from modgrok.expression import Tree, parse
-from modgrok.field import is_prime
-from modgrok.network import Network
-from modgrok.phases import exact_design, narrow_design
-from modgrok.plan import Plan, plan_by_terms
-from modgrok.spectrum import additive_order, multiplicative_order
-from modgrok.verification import answers, chunk_rows, double_precision, row_chunks
-from modgrok.waves import FittedWaves, Labels, fit_labels, fit_waves
+from modgrok.inspection.spectrum import additive_order, multiplicative_order
+from modgrok.inspection.waves import FittedWaves, Labels, fit_labels, fit_waves
+from modgrok.networks.circuit import Circuit, Expert, batch_logits
+from modgrok.networks.network import Network
+from modgrok.networks.verification import answers, chunk_rows, double_precision, row_chunks
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "plan")
 TIE_DIGITS = 6

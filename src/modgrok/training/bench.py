@@ -29,9 +29,9 @@ import numpy as np
 import optax
 from jaxtyping import Float, Int
 
-from modgrok.data import train_count
-from modgrok.ensemble import chunk_size, pick, start_all
-from modgrok.training import Shape, TrainConfig, advance, hyper
+from modgrok.training.data import train_count
+from modgrok.training.ensemble import chunk_size, pick, start_all
+from modgrok.training.steps import Shape, TrainConfig, advance, hyper
 
 DEFAULTS = TrainConfig("n1 n2", 97)
 

@@ -1,0 +1,1 @@
+"""Finite fields, expressions and polynomials: text -> tree -> value table."""

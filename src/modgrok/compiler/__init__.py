@@ -1,0 +1,1 @@
+"""From a polynomial to closed-form weights: plan, phases, weights, certificate."""

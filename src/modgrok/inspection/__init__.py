@@ -1,0 +1,1 @@
+"""What a network computes with: spectra, waves, their phase law, the snapped network."""

@@ -1,0 +1,1 @@
+"""Training: settings, models, the one engine, ensembles, runs and mixtures."""
