@@ -15,7 +15,19 @@ from modgrok.paper import ITEMS
 ROOT = Path(modgrok.__file__).parent
 
 ORDER = [
-    *("errors", "files", "algebra", "separable", "networks", "compiler", "inspection", "loss_law", "training"),
+    *(
+        "errors",
+        "files",
+        "results",
+        "progress",
+        "algebra",
+        "separable",
+        "networks",
+        "compiler",
+        "inspection",
+        "loss_law",
+        "training",
+    ),
     *("answers", "census", "figures", "paper", "report", "explorer", "commands", "cli", "__main__"),
 ]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""

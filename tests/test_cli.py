@@ -12,9 +12,9 @@ import pytest
 from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
 
 from modgrok import __version__, cli
-from modgrok.commands.common import progress_bar
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
+from modgrok.progress import progress_bar
 
 SUM = ("compile", "n1 + 2n2", "--mod", "11", "--method", "paper", "--add-width", "300")
 

@@ -14,8 +14,9 @@ from jaxtyping import Int
 
 from modgrok.errors import InputError
 from modgrok.loss_law.law import Prediction, expected_accuracy
+from modgrok.progress import Progress
 from modgrok.training.data import train_count
-from modgrok.training.ensemble import Progress, train_ensemble
+from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Shape, TrainConfig, hyper
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50

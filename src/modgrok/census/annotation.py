@@ -6,7 +6,6 @@ census.parquet. Rows that have them already keep them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import pyarrow as pa
 
 from modgrok.census import store
 from modgrok.census.families import make_table
+from modgrok.progress import Progress
 from modgrok.separable import classify_table, redundancy
 from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 
@@ -34,7 +34,7 @@ ANNOTATIONS = pa.schema(
 )
 
 
-def annotate(folder: Path, *, progress: Callable[[int, int], None] = lambda done, total: None) -> pa.Table:
+def annotate(folder: Path, *, progress: Progress = lambda done, total: None) -> pa.Table:
     """Every row of the census with its annotations, which are written to the folder too."""
     rows = store.read_rows(folder)
     columns = {

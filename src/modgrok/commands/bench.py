@@ -10,9 +10,9 @@ import jax
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import progress_bar
 from modgrok.errors import InputError
 from modgrok.files import write_json
+from modgrok.progress import progress_bar
 from modgrok.training import bench
 
 

@@ -14,10 +14,11 @@ from rich.table import Table
 from modgrok.census import law, report, runner, store
 from modgrok.census.annotation import annotate
 from modgrok.census.plan import load_plan
-from modgrok.commands.common import facts_table, progress_bar
+from modgrok.commands.common import facts_table
 from modgrok.errors import InputError
 from modgrok.figures import census as figures
 from modgrok.files import write_json
+from modgrok.progress import progress_bar
 
 EPILOG = """\
 what it does:

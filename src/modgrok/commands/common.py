@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from modgrok.networks.network import Network
-from modgrok.networks.verification import Progress as Report
 from modgrok.networks.verification import Verification
-
-
-@contextmanager
-def progress_bar(console: Console, what: str) -> Iterator[Report]:
-    """A callback (done, total) that draws a bar on a terminal; elsewhere, a line every few seconds."""
-    if not console.is_terminal:
-        yield _lines(console, what)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-def _lines(console: Console, what: str) -> Report:
-    quiet_until = time.monotonic() + 2
-
-    def report(done: int, total: int) -> None:
-        nonlocal quiet_until
-        if done < total and time.monotonic() > quiet_until:
-            quiet_until = time.monotonic() + 5
-            console.print(f"{what}: {done:,} of {total:,}", highlight=False)
-
-    return report
 
 
 def facts_table(facts: dict[str, Any]) -> Table:

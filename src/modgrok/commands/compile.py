@@ -14,7 +14,6 @@ from modgrok.commands.common import (
     experts_table,
     facts_table,
     network_json,
-    progress_bar,
     verification_facts,
     verification_json,
 )
@@ -22,6 +21,7 @@ from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSett
 from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
+from modgrok.progress import progress_bar
 
 WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 """Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""

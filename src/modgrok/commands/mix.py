@@ -11,8 +11,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import facts_table, network_json, progress_bar, verification_facts, verification_json
+from modgrok.commands.common import facts_table, network_json, verification_facts, verification_json
 from modgrok.networks.verification import verify
+from modgrok.progress import progress_bar
 from modgrok.training.mixture import TRAINED, MixSettings, mix
 
 

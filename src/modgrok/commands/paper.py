@@ -11,10 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import progress_bar
 from modgrok.errors import InputError
 from modgrok.files import write_json
 from modgrok.paper import ITEMS
+from modgrok.progress import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import facts_table, network_json, progress_bar, verification_facts, verification_json
+from modgrok.commands.common import facts_table, network_json, verification_facts, verification_json
 from modgrok.networks.network import load
 from modgrok.networks.verification import verify
+from modgrok.progress import progress_bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ is used.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -21,14 +21,12 @@ from modgrok.algebra.polynomial import evaluate
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, batch_logits, logits
 from modgrok.networks.network import Network
+from modgrok.progress import Progress
 
 CHUNK_BYTES = 1 << 24
 """Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""
-
-Progress = Callable[[int, int], None]
-"""Called with (rows done, rows in all)."""
 
 
 @dataclass(frozen=True)

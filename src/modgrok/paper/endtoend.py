@@ -24,6 +24,7 @@ from modgrok.compiler.plan import Plan
 from modgrok.errors import InputError
 from modgrok.figures.endtoend import draw
 from modgrok.paper.parts import Parts
+from modgrok.progress import Progress
 from modgrok.training.data import function_table, train_count
 from modgrok.training.endtoend import (
     STARTS,
@@ -52,8 +53,6 @@ CONTROL = "n1 + n2"
 CIRCUITS = (*STARTS, "control")
 MEASUREMENTS = 24
 LEARNT = 0.99
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,6 @@ is suppressed only by 1/√N, so the width that is needed grows exponentially wi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.figures.style import COLOURS, drawing, figure_paths
 from modgrok.networks.verification import verify
+from modgrok.progress import Progress
 
 MODULUS = 23
 INPUTS = 10_000
@@ -23,7 +23,7 @@ STEPS_PER_DOUBLING = 2
 FIRST_WIDTH = 8
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     terms, seeds = (range(2, 5), range(3)) if quick else (range(2, 6), range(10))
     curves = []
     for k, count in enumerate(terms):

@@ -6,16 +6,16 @@ weights decay to nothing, and the IPR of nothing means nothing. So the mean over
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from modgrok.figures.training import draw_training
 from modgrok.paper.trainings import compute_training
+from modgrok.progress import Progress
 from modgrok.training.steps import TrainConfig
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     width, steps = (1000, 400) if quick else (5000, 2000)
     config = TrainConfig("n1 + n2 + n3 + n4", 11, width=width, steps=steps)
     title = f"Figure 2: training on n1 + n2 + n3 + n4 mod 11, width {width}, half of the table"

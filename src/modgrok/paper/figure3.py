@@ -6,16 +6,16 @@ discrete logarithms, zero left out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from modgrok.figures.training import draw_training
 from modgrok.paper.trainings import compute_training
+from modgrok.progress import Progress
 from modgrok.training.steps import TrainConfig
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     config = TrainConfig("n1 n2", 97, width=500, steps=300 if quick else 600)
     title = "Figure 3: training on n1 n2 mod 97, width 500, half of the table"
     return compute_training("figure3", title, config, "ipr", (0, 50, 100, 200, 300, 600), progress)

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 from modgrok.files import whole_file
 from modgrok.paper.strong_result import CONTROLS, contradictions, draw, result_of, summaries
 from modgrok.paper.table2 import PUBLISHED
+from modgrok.progress import Progress
 from modgrok.training.data import function_table, train_count
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.presets import preset
@@ -90,7 +91,6 @@ KEYS = ("setting", "modulus", "polynomial", "seed", "fraction", "learning_rate",
 MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
 Rows = list[dict[str, Any]]
-Progress = Callable[[int, int], None]
 
 
 class Group(NamedTuple):

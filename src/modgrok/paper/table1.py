@@ -6,12 +6,12 @@ makes the correct logit 3/4 at S = 3. Both are measured, over several draws of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from statistics import fmean
 from typing import Any
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks.verification import verify
+from modgrok.progress import Progress
 
 POLYNOMIALS = (
     "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",
@@ -23,7 +23,7 @@ NORMALISATIONS = ("table", "printed")
 TOLERANCE = 0.15
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     seeds = range(2 if quick else 8)
     cases = [(text, p, mse) for p, errors in PUBLISHED_MSE.items() for text, mse in zip(POLYNOMIALS, errors)]
     rows, done = [], 0

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.paper.parts import Parts
+from modgrok.progress import Progress, Say
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
 from modgrok.training.ensemble import train_chunks, train_ensemble
@@ -37,9 +38,6 @@ LOSS_FACTOR = 2.0
 """A loss is reproduced if it is within this factor of the published one; seeds differ by almost as much."""
 PREDICTION_ERROR = 0.06
 """Largest distance between measured and predicted test accuracy that counts as predicted."""
-
-Say = Callable[[str], None]
-Progress = Callable[[int, int], None]
 
 
 class Row(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from modgrok.progress import Progress
 from modgrok.training import runs
 from modgrok.training.diagnosis import passed_at
 from modgrok.training.steps import TrainConfig
@@ -28,7 +28,7 @@ def compute_training(
     config: TrainConfig,
     periodicity: str,
     steps_shown: tuple[int, ...],
-    progress: Callable[[int, int], None] | None,
+    progress: Progress | None,
 ) -> dict[str, Any]:
     """The item's result; `periodicity` is the column of the metrics that the captions' IPR is compared with."""
     training = runs.begin(config)

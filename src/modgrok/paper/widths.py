@@ -7,7 +7,6 @@ one at which some seed reaches 100 %, as in Figure 1. Literature: 4(p-1) for two
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,13 @@ from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
 from modgrok.paper.figure1 import MODULUS, accuracy_curve
+from modgrok.progress import Progress
 
 LONG_SUM_MODULUS = 7
 LARGEST_TABLE = 1 << 17
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     counts, seeds = (range(2, 5), [0, 1]) if quick else (range(2, 6), list(range(10)))
     lengths = range(2, 13)
     rows = []

@@ -12,6 +12,7 @@ from typing import Any
 
 from modgrok.files import write_text
 from modgrok.paper import ITEMS
+from modgrok.progress import Progress
 from modgrok.report import html, markdown, page, store
 from modgrok.report.recorded import COMMANDS, read_recorded
 
@@ -76,7 +77,7 @@ def entry_of(item: str, out: Path, size: str, say: Say, bar: Bar) -> Entry:
     return {"result": result, "reused": False, "seconds": seconds}
 
 
-def compute(module: Any, out: Path, size: str, say: Say, progress: Callable[[int, int], None]) -> dict[str, Any]:
+def compute(module: Any, out: Path, size: str, say: Say, progress: Progress) -> dict[str, Any]:
     """The item's result as plain JSON values. Long items keep finished parts, unless they are quick."""
     options: dict[str, Any] = {"quick": size == "quick", "progress": progress}
     if getattr(module, "LONG", False):

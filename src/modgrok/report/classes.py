@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from modgrok.paper.strong import LEARNED_OUTSIDE
 from modgrok.paper.table2 import PUBLISHED
+from modgrok.progress import Progress
 from modgrok.separable import Classification, classify_table
 from modgrok.training.data import function_table
 
@@ -19,7 +19,7 @@ CASES = (
 )
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """The whole of it takes seconds: `quick` changes nothing."""
     rows = []
     for done, (text, modulus) in enumerate(CASES, start=1):

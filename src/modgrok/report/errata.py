@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -15,6 +14,7 @@ from modgrok.networks.circuit import batch_logits
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS, PUBLISHED_MSE
+from modgrok.progress import Progress
 from modgrok.separable import Classification, classify_table
 from modgrok.training.data import function_table
 from modgrok.training.objective import squared_error
@@ -22,7 +22,7 @@ from modgrok.training.objective import squared_error
 ODD = "(5n1^3 + 2n2^4)^2 - n2"
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """The whole of it takes seconds: `quick` changes nothing."""
     rows = []
     for done, measure in enumerate(ERRATA, start=1):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
 from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.progress import Progress
 from modgrok.training.mixture import MixSettings, mix
 
 MODULUS = 97
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """`quick` trains each expert for fewer steps."""
     settings = MixSettings(steps=200) if quick else MixSettings()
     network = mix(POLYNOMIALS[0], MODULUS, settings, progress)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from modgrok.compiler.compiling import compile
 from modgrok.compiler.phases import best_design, exact_design
 from modgrok.networks.verification import verify
 from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.progress import Progress
 
 MODULUS = 97
 METHODS: dict[str, dict[str, Any]] = {
@@ -18,7 +18,7 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 
 
-def compute(*, quick: bool = False, progress: Callable[[int, int], None] | None = None) -> dict[str, Any]:
+def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
     """The whole of it takes seconds: `quick` changes nothing."""
     cases = [(text, name) for text in POLYNOMIALS for name in METHODS]
     rows = []

@@ -29,6 +29,7 @@ import numpy as np
 import optax
 from jaxtyping import Float, Int
 
+from modgrok.progress import Progress
 from modgrok.training.data import train_count
 from modgrok.training.ensemble import chunk_size, pick, start_all
 from modgrok.training.steps import Shape, TrainConfig, advance, hyper
@@ -208,7 +209,7 @@ def compare(
     *,
     rounds: int = 5,
     seconds: float = 1.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Time every contender on every case, each for about `seconds` in every round."""
     loops, found, done = contenders(), [], 0

@@ -16,7 +16,7 @@ network; `train_circuits` maps them over many.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int
 
 from modgrok.compiler.plan import Plan
 from modgrok.networks.circuit import Expert
+from modgrok.progress import Progress
 from modgrok.training.data import shuffled_rows, table_inputs
 from modgrok.training.ensemble import device_memory, pick
 from modgrok.training.mixture import Learnt, relabelled
@@ -180,7 +181,7 @@ def train_circuits(
     experts: Experts,
     *,
     measured: Sequence[int],
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Curves:
     """Train circuits of one layout; `experts` and `hyper` have an axis `net`, and `measured` are rising steps.
 

@@ -7,7 +7,7 @@ an ensemble of one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,14 +18,12 @@ from jaxtyping import Int
 
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Weights
+from modgrok.progress import Progress
 from modgrok.training import models
 from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, start
 
 CPU_MEMORY = 1 << 24
 """Bytes for a chunk on a CPU, where networks train fastest while their activations stay in its caches."""
-
-Progress = Callable[[int, int], None]
-"""Called with the network-steps done and those in all."""
 
 
 class Chunk(NamedTuple):

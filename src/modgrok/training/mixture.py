@@ -14,7 +14,7 @@ the step) the wrong classes together get less than p·e^(-βg); β = log(p/u)/g 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
@@ -31,6 +31,7 @@ from modgrok.compiler.plan import ABSORBED, Plan, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, batch_logits, single
 from modgrok.networks.network import Network
+from modgrok.progress import Progress
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import TrainConfig
 
@@ -84,7 +85,7 @@ def mix(
     text: str,
     mod: int | None = None,
     settings: MixSettings | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Network:
     """A network for a polynomial from experts trained on sums and products alone."""
     settings = settings or MixSettings()
@@ -122,9 +123,7 @@ def task_of(step: Step) -> str:
 # ------------------------------------------------------------------------------------------ training
 
 
-def learn_experts(
-    plan: Plan, settings: MixSettings, progress: Callable[[int, int], None] | None = None
-) -> dict[int, Learnt]:
+def learn_experts(plan: Plan, settings: MixSettings, progress: Progress | None = None) -> dict[int, Learnt]:
     """The trained expert that serves each step, by the step's number; analytical steps have none."""
     chosen = [(k, task_of(step)) for k, step in enumerate(plan.steps) if task_of(step) in TRAINED[settings.trained]]
     tasks = [task for _, task in chosen] if settings.separate else sorted({task for _, task in chosen})
@@ -135,7 +134,7 @@ def learn_experts(
 
 
 def train_tasks(
-    tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Callable[[int, int], None] | None = None
+    tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Progress | None = None
 ) -> list[Learnt]:
     """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own."""
     trainings = [settings.config(task, modulus, settings.seed + k).task() for k, task in enumerate(tasks)]

@@ -1,0 +1,95 @@
+"""One shape for every result: a frozen dataclass with a one-line repr, a JSON form, and HTML where there is more.
+
+A result of a verb inherits from `Result` and says itself in one line:
+
+    @dataclass(frozen=True, repr=False)
+    class Verification(Result):
+        accuracy: float
+
+        def summary(self) -> str:
+            return f"{percent(self.accuracy)} of the rows are right"
+
+The command line prints `to_json()` for --json, so a script sees the same names as a notebook. Numbers that JSON cannot
+hold (NaN, infinities) become null; no other module decides how a value becomes JSON.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+LONGEST_REPR = 160
+"""Characters of a repr; a longer summary ends in an ellipsis."""
+
+
+class Result:
+    """Base of every public result; subclasses are frozen dataclasses with repr=False."""
+
+    def summary(self) -> str:
+        """The result in one line."""
+        raise NotImplementedError
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field as plain JSON values, under its own name."""
+        return {name: plain(value) for name, value in field_values(self).items()}
+
+    def __repr__(self) -> str:
+        text = " ".join(self.summary().split())
+        shown = text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 1]}…"
+        return f"<{type(self).__name__}: {shown}>"
+
+
+def field_values(value: Any) -> dict[str, Any]:
+    """The fields of a dataclass by name; unlike `dataclasses.asdict`, what is inside them stays as it is."""
+    return {field.name: getattr(value, field.name) for field in fields(value)}
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON holds it: results and dataclasses as objects, arrays as lists, what is not finite as null."""
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, (float, np.floating)):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, Result):
+        return value.to_json()
+    if is_dataclass(value) and not isinstance(value, type):
+        return {name: plain(item) for name, item in field_values(value).items()}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, np.ndarray) or hasattr(value, "__jax_array__") or hasattr(value, "addressable_shards"):
+        return plain(np.asarray(value).tolist())
+    if isinstance(value, (Sequence, Set)):
+        return [plain(item) for item in value]
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def percent(share: float | None, digits: int = 2) -> str:
+    """0.9987 -> '99.87 %'; never '100.00 %' for less than 1, and a dash where there is no number."""
+    if share is None or not math.isfinite(share):
+        return "–"
+    shown = min(100 * share, 100 - 10**-digits) if share < 1 else 100 * share
+    return f"{shown:.{digits}f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
+
+
+def html_table(rows: Mapping[str, Any], title: str = "") -> str:
+    """Names and values as a small HTML table, everything escaped, for the repr of results in notebooks."""
+    lead = f"<caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>" if title else ""
+    cells = "".join(
+        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
+        f"{html.escape(str(value))}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table>{lead}{cells}</table>"
