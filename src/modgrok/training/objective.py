@@ -50,6 +50,12 @@ def adam(rates: Rates) -> optax.GradientTransformation:
     return optax.adam(rates.learning_rate, b1=rates.beta1, b2=rates.beta2, eps=rates.eps)
 
 
+def adam_l2(rates: Rates) -> optax.GradientTransformation:
+    """Adam with weight decay added to the gradient, where its denominator undoes it: what AdamW was made to replace."""
+    adam = optax.adam(rates.learning_rate, b1=rates.beta1, b2=rates.beta2, eps=rates.eps)
+    return optax.chain(optax.add_decayed_weights(rates.weight_decay), adam)
+
+
 def sgd(rates: Rates) -> optax.GradientTransformation:
     """Gradient descent with momentum beta1; weight decay is added to the gradient."""
     descent = optax.sgd(rates.learning_rate, momentum=rates.beta1)
@@ -77,6 +83,7 @@ def matrix_axes(params: Any) -> Any:
 OPTIMISERS: dict[str, Callable[[Rates], optax.GradientTransformation]] = {
     "adamw": adamw,
     "adam": adam,
+    "adam-l2": adam_l2,
     "sgd": sgd,
     "muon": muon,
 }
