@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import NoReturn
 
 COMMANDS = {
     "compile": "compile a polynomial to a network with closed-form weights, and check it",
@@ -65,10 +64,13 @@ def positional(word: str) -> str:
 
 
 def run_command(argv: list[str]) -> int:
+    from modgrok.compilation_cache import use_compilation_cache
     from modgrok.errors import InputError
+    from modgrok.results import plain
 
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
+    use_compilation_cache()
     from rich.console import Console
 
     command = import_module(f"modgrok.commands.{args.command}")
@@ -78,12 +80,11 @@ def run_command(argv: list[str]) -> int:
         fail(f"modgrok {args.command}: {error}")
     except MemoryError:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
-    exit_code = int(result.pop("exit_code", 0))
     if args.json:
         print(json.dumps(plain(result), allow_nan=False))
     else:
-        command.show(result, Console())
-    return exit_code
+        command.show(result, Console(), args)
+    return command.exit_code(result) if hasattr(command, "exit_code") else 0
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -103,14 +104,3 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
             import_module(f"modgrok.commands.{name}").add_arguments(command)
         command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
-
-
-def plain(value: Any) -> Any:
-    """`value` with everything that JSON cannot hold (NaN, infinities) replaced by null."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

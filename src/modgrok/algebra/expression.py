@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from modgrok.algebra.field import check_modulus
 from modgrok.errors import ExpressionError, InputError
 
 LONGEST_TEXT = 4000
@@ -344,3 +345,13 @@ def _write(tree: Tree, name: Callable[[int], str], power: str, times: str, left:
         return text
 
     return bare(tree)
+
+
+def read(text: str, mod: int | None) -> tuple[Tree, int]:
+    """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
+    tree, written = parse_with_modulus(text)
+    modulus = mod if written is None else written
+    if modulus is None:
+        raise InputError("a modulus is needed: give mod=97 (--mod 97), or end the expression with 'mod 97'")
+    parse(text, mod)  # refuses two moduli that differ
+    return tree, check_modulus(modulus)

@@ -9,10 +9,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.algebra.expression import variables
+from modgrok.algebra.expression import read, variables
 from modgrok.algebra.polynomial import value_table
 from modgrok.commands.common import facts_table
-from modgrok.compiler.compiling import read
 from modgrok.errors import InputError
 from modgrok.loss_law.law import predict_from_table
 from modgrok.progress import progress_bar

@@ -20,8 +20,6 @@ than e^(-βg), up to the rounding of β·logit, 4β·u·max|logit|, and of the q
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -29,44 +27,9 @@ from jaxtyping import Float
 from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
 from modgrok.compiler.plan import Plan, Step
 from modgrok.networks.circuit import Expert
+from modgrok.networks.description import Certificate, ExpertCertificate
 
 CHUNK = 256
-
-
-@dataclass(frozen=True)
-class ExpertCertificate:
-    """margin: real arithmetic; bound: on the error of a logit; beta: chosen from both."""
-
-    margin: float
-    bound: float
-    beta: float
-    leak: float
-
-    @property
-    def holds(self) -> bool:
-        return self.margin > 2 * self.bound and np.isfinite(self.leak)
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Whether the network is proved right on its whole table in its dtype, and by what margins."""
-
-    dtype: str
-    experts: tuple[ExpertCertificate, ...]
-
-    @property
-    def holds(self) -> bool:
-        return all(expert.holds for expert in self.experts)
-
-    def json(self) -> dict[str, Any]:
-        last = self.experts[-1]
-        return {
-            "holds": self.holds,
-            "dtype": self.dtype,
-            "margin": last.margin,
-            "error_bound": last.bound,
-            "experts": [{"margin": e.margin, "error_bound": e.bound, "beta": e.beta} for e in self.experts],
-        }
 
 
 def certify(plan: Plan, kernels: Sequence[Kernel], experts: Sequence[Expert], dtype: str) -> Certificate:
@@ -85,9 +48,14 @@ def choose_beta(margin: float, bound: float, largest: float, classes: int, unit:
     gap = margin - 2 * bound - 4 * unit * largest
     if not gap > 0:
         return ExpertCertificate(margin, bound, 1.0, np.inf)
-    beta = float((np.log(classes) + np.log(1 / unit)) / gap)
+    beta = softmax_beta(gap, classes, unit)
     leak = float(classes * np.exp(-beta * gap) + (classes + 4) * unit)
     return ExpertCertificate(margin, bound, beta, leak)
+
+
+def softmax_beta(gap: float, classes: int, unit: float) -> float:
+    """The β at which softmax puts no more than about a rounding unit on classes that are `gap` or more below."""
+    return float((np.log(classes) + np.log(1 / unit)) / gap)
 
 
 def logit_bound(expert: Expert, leaks: Sequence[float | None], unit: float) -> float:

@@ -18,7 +18,7 @@ INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
 POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])
 COLUMN, PAGE = 3.4, 6.9
 """Width of a column and of a page, in inches."""
-PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "plan": "place in the plan"}
+PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "witness": "place $g$"}
 """What a block's residues are laid out by, in each order."""
 SHOWN = 4
 """Neurons drawn as curves."""
@@ -125,7 +125,7 @@ def neuron_curves(figure: Figure, part: ExpertInspection, names: list[str]) -> N
 
 def term_titles(part: ExpertInspection, names: list[str]) -> list[str]:
     """The term whose value, or logarithm, is the place: '3 n1' in a sum, 'n1^3' in a product, 'g(n1)' in a plan."""
-    if part.order == "plan":
+    if part.order == "witness":
         return [f"$g({name})$" for name in names]
     if part.order == "additive":
         return [f"${sign(c)}{name}$" for name, c in zip(names, part.waves.multipliers)]
@@ -190,7 +190,7 @@ def frequency_bars(figure: Figure, part: ExpertInspection) -> None:
     counts = np.bincount(waves.frequency[waves.active], minlength=waves.period // 2 + 1)
     axes = figure.add_subplot()
     axes.bar(np.arange(len(counts)), counts, width=0.8, color=INK)
-    for (name, width), style in zip(part.nearest_design["designs"].items(), ("--", ":")):
+    for (name, width), style in zip(part.nearest_design.designs.items(), ("--", ":")):
         axes.axhline(width, color=WAVE, linestyle=style, linewidth=1, label=f"{name} design: {width}")
     axes.set(xlabel="frequency $f$", ylabel="neurons", xlim=(-0.7, len(counts) - 0.3))
     axes.margins(y=0.2)

@@ -1,34 +1,70 @@
 """Compiled and trained networks in other people's tools: ONNX and PyTorch.
 
-Both exports compute the same logits as `circuit.logits`: columns of `embed` gathered for variables, mixed for
+Both exports compute the same logits as `networks.circuit.logits`: columns of `embed` gathered for variables, mixed for
 distributions; summed; raised to the power; read out; softmax_β between experts.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
 from modgrok.errors import InputError
 from modgrok.files import whole_file, write_text
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, named_leaves
+from modgrok.networks.verification import as_network
+from modgrok.results import Result
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
 
 
-def export(network: Network, to: str, path: str | Path) -> list[Path]:
-    """Write `network` in the format `to`; returns the files written."""
+@dataclass(frozen=True, repr=False)
+class Exported(Result):
+    """A network that was written for another tool."""
+
+    expression: str
+    modulus: int
+    format: str
+    files: tuple[Path, ...]
+
+    def summary(self) -> str:
+        return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
+
+
+def export(network: Network | str | Path, to: str, path: str | Path | None = None) -> Exported:
+    """Write a network for ONNX runtimes or PyTorch.
+
+    Args:
+        network: a network, its file, or the folder of a run. It must be a circuit of experts, compiled or trained.
+        to: "onnx", or "torch" for a Python module with its weights beside it.
+        path: the file to write; beside the network's file by default.
+
+    Returns:
+        `Exported`, with the `files` that were written.
+    """
     if to not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {to!r}; safetensors is the native one")
-    path = Path(path)
+    found = as_network(network)
+    path = beside(network, to) if path is None else Path(path)
     if path.suffix != FORMATS[to]:
         raise InputError(
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
-    return export_onnx(network, path) if to == "onnx" else export_torch(network, path)
+    files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
+    return Exported(found.expression, found.modulus, to, tuple(files))
+
+
+def beside(network: Any, to: str) -> Path:
+    """The default file of an export: NET.onnx for NET.safetensors, RUN/network.onnx for a run folder."""
+    if not isinstance(network, (str, Path)):
+        raise InputError("a network that is in no file needs a path to export to, such as network" + FORMATS[to])
+    place = Path(network)
+    return (place / "network" if place.is_dir() else place).with_suffix(FORMATS[to])
 
 
 def export_onnx(network: Network, path: Path) -> list[Path]:
@@ -54,7 +90,7 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     for v in range(circuit.variables):
         index = constant(f"variable.{v}", np.array(v, dtype=np.int64))
         signals.append(node("Gather", ["rows", index], f"n{v + 1}", axis=1))
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         hidden = ""
         for s, wire in enumerate(wires):
             embed = constant(f"expert.{k}.embed.{s}", np.asarray(expert.embed[s]))
@@ -116,8 +152,8 @@ class Network(torch.nn.Module):
     def __init__(self, tensors):
         super().__init__()
         experts = range(len(WIRES))
-        self.embeds = torch.nn.ParameterList(tensors[f"expert.{{k}}.embed"] for k in experts)
-        self.readouts = torch.nn.ParameterList(tensors[f"expert.{{k}}.readout"] for k in experts)
+        self.embeds = torch.nn.ParameterList(tensors[f"experts.{{k}}.embed"] for k in experts)
+        self.readouts = torch.nn.ParameterList(tensors[f"experts.{{k}}.readout"] for k in experts)
         self.register_buffer("betas", tensors["betas"])
 
     def forward(self, rows):
@@ -152,6 +188,7 @@ def export_torch(network: Network, path: Path) -> list[Path]:
         powers=[expert.power for expert in circuit.experts],
         variables=circuit.variables,
     )
-    network.save(weights)
+    with whole_file(weights) as temporary:
+        save_file(named_leaves(circuit), temporary)
     write_text(path, text)
     return [path, weights]

@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.compiler.compiling import candidate_plans, read
+from modgrok.algebra.expression import read
+from modgrok.compiler.compiling import candidate_plans
 from modgrok.compiler.plan import Plan
 from modgrok.errors import InputError
 from modgrok.figures.endtoend import draw

@@ -26,21 +26,30 @@ from modgrok.separable.verdict import Certificate, Verdict, Witness
 TIME_LIMIT = 20.0
 """Seconds that one family gets unless told otherwise."""
 LARGEST_TABLE = 1 << 24
+MOST_NODES = 10**9
 
 FIRST_NODES, GROWTH = 64, 8
 """Nodes of the first complete search, and by how much each round has more."""
 
 
 def decide(
-    table: Int[np.ndarray, "p p"], group_order: int, absorbing: bool, *, time_limit: float = TIME_LIMIT
+    table: Int[np.ndarray, "p p"],
+    group_order: int,
+    absorbing: bool,
+    *,
+    time_limit: float = TIME_LIMIT,
+    node_limit: int = MOST_NODES,
 ) -> Verdict:
-    """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b."""
+    """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b.
+
+    With a limit on nodes and none on time the answer is the same on every machine.
+    """
     table = check_table(table)
     if group_order < 1:
         raise InputError(f"the order of a group must be at least 1, got {group_order}")
     if not time_limit > 0:
         raise InputError(f"a time limit must be above 0 seconds, got {time_limit}")
-    budget = Budget(time_limit)
+    budget = Budget(time_limit, node_limit)
     absorbed: list[int | None] = [*absorbable_values(table)] if absorbing else []
     refuted: list[tuple[Reduced, Certificate]] = []
     open_cases: list[Reduced] = []
