@@ -52,6 +52,6 @@ def use_compilation_cache() -> None:
         return
     import jax
 
-    if jax.config.read("jax_compilation_cache_dir") is None:
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         for name, value in options.items():
             jax.config.update(name, value)
