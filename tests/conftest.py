@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import jax
 import pytest
 from hypothesis import HealthCheck, settings
+
+# Nothing of the user's is read or written, and tests that run side by side share no folder.
+os.environ["MODGROK_CACHE"] = "off"
 
 # Machines with few, busy cores: no deadline for a single example, and the same examples on every run.
 settings.register_profile(
