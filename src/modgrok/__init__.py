@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from modgrok.training.runs import train_run
     from modgrok.training.steps import TrainConfig
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 HOMES = {
     "networks.circuit": ("Circuit", "Expert"),
