@@ -27,7 +27,8 @@ $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
 	@touch $@
 
 # uv installs in seconds what takes pip a minute. Where it cannot be had or fails, pip installs the same.
-installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || { echo "uv did not succeed; pip takes over"; $(PIP) $(1); }
+installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || \
+  { echo "uv did not succeed; pip takes over"; $(PIP) $(1); }
 
 # Bytecode is written when a module is first imported: most modules that are installed never are.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
