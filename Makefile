@@ -34,9 +34,10 @@ installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || \
 PIP := $(BIN)/python -m pip install --quiet --no-compile
 
 # uv reads neither PIP_* nor pip's files, so it is told which index pip uses; what UV_* say themselves goes first.
+# `pip config list` prints both kinds, PIP_* first, in lines like global.index-url='...', with \n between several.
 # All places are searched, as pip does: the hashes of the lock files refuse everything that is not ours.
-told = $(1)="$${$(1):-$${$(2):-$$($(BIN)/python -m pip config get global.$(3) 2>/dev/null | tr '\n' ' ')}}"
-UV = $(call told,UV_DEFAULT_INDEX,PIP_INDEX_URL,index-url) $(call told,UV_INDEX,PIP_EXTRA_INDEX_URL,extra-index-url) \
+told = $(1)="$${$(1):-$$($(BIN)/python -m pip config list | sed -n "s/\\\\n/ /g; s/.*\.$(2)='\(.*\)'/\1/p" | head -n 1)}"
+UV = $(call told,UV_DEFAULT_INDEX,index-url) $(call told,UV_INDEX,extra-index-url) \
   UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true $(BIN)/uv
 
 # The main commands one after the other, and the report; what they write stays in demo/.
