@@ -20,6 +20,7 @@ $(VENV)/.installed: requirements.lock requirements-uv.lock pyproject.toml src/mo
 	@$(PIP) --require-hashes -r requirements-uv.lock || echo "uv cannot be had here; pip does its work"
 	@$(call installed,--require-hashes -r requirements.lock)
 	@$(call installed,--no-deps --no-build-isolation -e .)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c '$(IMPORT_COMMANDS)'
 	@touch $@
 
 $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
@@ -30,8 +31,11 @@ $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
 installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || \
   { echo "uv did not succeed; pip takes over"; $(PIP) $(1); }
 
-# Bytecode is written when a module is first imported: most modules that are installed never are.
+# Bytecode is written for what the commands import, which takes some seconds, and not for all that is installed, which
+# takes half a minute. Without it every command starts a second later where PYTHONDONTWRITEBYTECODE is set.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
+IMPORT_COMMANDS := import importlib, pkgutil, modgrok.commands as all; \
+  [importlib.import_module(each.name) for each in pkgutil.iter_modules(all.__path__, "modgrok.commands.")]
 
 # uv reads neither PIP_* nor pip's files, so it is told which index pip uses; what UV_* say themselves goes first.
 # `pip config list` prints both kinds, PIP_* first, in lines like global.index-url='...', with \n between several.
