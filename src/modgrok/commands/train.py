@@ -17,7 +17,7 @@ from rich.table import Table
 
 from modgrok.errors import InputError
 from modgrok.figures.training import draw_training
-from modgrok.loss_law.law import expected_accuracy
+from modgrok.loss_law.law import expected_from_loss
 from modgrok.training import runs
 from modgrok.training.diagnosis import PASSED
 from modgrok.training.models import ACTIVATIONS, NORMS
@@ -94,8 +94,8 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     curves, neurons = runs.read_table(folder / "metrics.parquet"), runs.read_table(folder / "neurons.parquet")
     draw_training(curves, neurons, f"{config.expression} mod {config.modulus}", folder / "curves")
     taken = dataclasses.replace(config, steps=max(1, result["step"]))
-    expected = expected_accuracy(result["final"]["train_loss"], taken)
-    result = result | {"expected_test_accuracy": expected.json() | {"text": str(expected)}}
+    expected = expected_from_loss(result["final"]["train_loss"], taken)
+    result = result | {"expected_test_accuracy": expected.to_json() | {"text": expected.summary()}}
     return result if result["finished"] else result | {"exit_code": 130}
 
 
