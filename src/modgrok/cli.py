@@ -39,6 +39,21 @@ class OneLineParser(argparse.ArgumentParser):
         fail(f"{self.prog}: {message}; see {self.prog} --help")
 
 
+class CommandParser(OneLineParser):
+    """The parser of a command: options may stand before, between and after its words."""
+
+    between_words = True
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if not self.between_words:
+            return super().parse_known_args(args, namespace)
+        self.between_words = False
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.between_words = True
+
+
 def fail(message: str) -> NoReturn:
     print(message, file=sys.stderr)
     raise SystemExit(2)
@@ -66,6 +81,7 @@ def positional(word: str) -> str:
 
 def run_command(argv: list[str]) -> int:
     from modgrok.errors import InputError
+    from modgrok.results import Result
 
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
@@ -78,9 +94,9 @@ def run_command(argv: list[str]) -> int:
         fail(f"modgrok {args.command}: {error}")
     except MemoryError:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
-    exit_code = int(result.pop("exit_code", 0))
+    exit_code = int(result.pop("exit_code", 0)) if isinstance(result, dict) else 0
     if args.json:
-        print(json.dumps(plain(result), allow_nan=False))
+        print(json.dumps(plain(result.to_json() if isinstance(result, Result) else result), allow_nan=False))
     else:
         command.show(result, Console())
     return exit_code
@@ -96,7 +112,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         epilog="Every command takes --json and then prints one JSON object; `modgrok COMMAND --help` says more.",
     )
     parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
