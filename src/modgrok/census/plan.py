@@ -122,7 +122,7 @@ class CensusPlan:
                         )
                         number += 1
 
-    def json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
         return {"steps": self.steps, "tables": self.tables, "settings": [dataclasses.asdict(s) for s in self.settings]}
 
