@@ -17,19 +17,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-COMMANDS = {
-    "compile": "compile a polynomial to a network with closed-form weights, and check it",
-    "verify": "check a network against integer arithmetic on every row",
-    "predict": "ask a network for one value",
-    "export": "write a network for ONNX runtimes or PyTorch",
-    "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
-    "train": "train networks on a function and watch them grok",
-    "inspect": "spectra, phases and the analytical network nearest to a trained one",
-    "census": "train thousands of networks by a plan, and draw, fit and query what they show",
-    "bench": "measure training speed side by side with the loops that people write",
-    "mix": "train experts on sums and products, and join them into a network for a polynomial",
-    "paper": "reproduce a table or figure of the paper",
-}
+from modgrok.commands import COMMANDS
 
 
 class OneLineParser(argparse.ArgumentParser):

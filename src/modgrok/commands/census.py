@@ -22,13 +22,20 @@ from modgrok.figures.census import FIGURES
 from modgrok.progress import progress_bar
 from modgrok.results import Result, plain
 
+USAGE = """\
+modgrok census PLAN [--out DIR] [--time-limit SECONDS] [--train-only]
+       modgrok census annotate DIR
+       modgrok census report DIR [--out DIR]
+       modgrok census fit DIR [--out FILE]
+       modgrok census query DIR SQL"""
+
 EPILOG = """\
 what it does:
-  census PLAN.toml             train every network of the plan into --out; a census that was stopped goes on
-  census annotate DIR          add verdicts, redundancy and complexities to every row (census PLAN does it at its end)
-  census report DIR            tables and figures, into DIR/report or --out
-  census fit DIR               the loss law, into DIR/calibration.json or --out
-  census query DIR SQL         ask the table `census`, one row a network and measured step
+  PLAN        train every network of the plan, a TOML file; a census that was stopped goes on
+  annotate    add verdicts, redundancy and complexities to every row (PLAN does it at its end)
+  report      tables and figures, into DIR/report or --out
+  fit         the loss law, into DIR/calibration.json or --out
+  query       ask the table `census` in SQL, one row a network and measured step
 """
 
 SHARED = {
@@ -43,7 +50,7 @@ LAW = {
     "error_one_curve_not_free": "the same without settings that memorise random tables for free; or `null`",
     "error_one_curve_half": "the same at half of the table; or `null`",
     "error_held_out_settings": "at settings that no curve has seen, interpolated between others; or `null`",
-    "errors_by_normalisation": "one object for each: what one curve is `over`, and its `error`",
+    "errors_by_normalisation": "one object for each: `one_curve_over` what, and its `error`",
     "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
     "`error_one_curve`, `random_unexplained`, `memorised_for_free`",
     "errors_by_family": "one object for each: `family`, `networks`, `accuracy`, `error`, `error_one_curve`",
@@ -72,7 +79,7 @@ KEYS = {
     "fit": SHARED | LAW,
     "query": {
         "folder": "of the census",
-        "columns": "names of the columns of the answer",
+        "column_names": "of the answer",
         "rows": "its rows, one object each",
         "seconds": "time taken",
     },
@@ -81,8 +88,8 @@ KEYS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
-    parser.add_argument("words", nargs="+", metavar="PLAN | ACTION DIR", help="a plan, or one of the actions below")
+    parser.usage, parser.epilog = USAGE, EPILOG
+    parser.add_argument("words", nargs="+", metavar="WORD", help="a plan, or an action and what it takes")
     parser.add_argument(
         "--out", type=Path, metavar="PATH", help="where PLAN, report and fit write; PLAN writes to census/ by default"
     )
