@@ -149,7 +149,7 @@ def test_queries_see_the_census_and_nothing_else(unbroken):
     assert found.rows == (
         {"family": "{a}x + {b}y", "n": 1}, {"family": "random", "n": 5}, {"family": "two-monomials", "n": 6}
     )  # fmt: skip
-    assert found.columns == ("family", "n") and repr(found) == "<QueryResult: 3 rows of family, n>"
+    assert found.column_names == ("family", "n") and repr(found) == "<QueryResult: 3 rows of family, n>"
     with pytest.raises(InputError, match="the table is census, with network, family"):
         query(unbroken, "SELECT nothing FROM census")
     with pytest.raises(InputError, match="cannot be answered"):

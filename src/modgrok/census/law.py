@@ -120,7 +120,7 @@ class FamilyErrors:
 class NormalisationError:
     """The error of one curve for all settings over some normalised loss."""
 
-    over: str
+    one_curve_over: str
     error: float
 
 

@@ -20,12 +20,12 @@ class QueryResult(Result):
     """The answer to a query: its rows, as objects of JSON."""
 
     folder: Path
-    columns: tuple[str, ...]
+    column_names: tuple[str, ...]
     rows: tuple[dict[str, Any], ...]
     seconds: float
 
     def summary(self) -> str:
-        return f"{len(self.rows):,} rows of {', '.join(self.columns)}"
+        return f"{len(self.rows):,} rows of {', '.join(self.column_names)}"
 
 
 def query(folder: str | Path, sql: str) -> QueryResult:
