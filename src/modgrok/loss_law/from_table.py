@@ -16,6 +16,7 @@ from jaxtyping import Int
 from modgrok.algebra.field import factors_text, is_prime
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.results import percent
 from modgrok.separable.classification import dependent_axes
 from modgrok.separable.complexity import effective_rank
 
@@ -55,7 +56,7 @@ def expected_from_table(
             "noise); of the census's tables with that share, half were learned better and half worse"
         )
     if value > from_curve:
-        reason += f"; that is {from_curve:.3f}, and the redundancy promises more"
+        reason += f"; that alone says {percent(from_curve, 1)}, and the redundancy promises more"
     return Expectation(value, error, reason, "table")
 
 
