@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -55,12 +55,12 @@ class Answer(Result):
     @property
     def headline(self) -> str:
         """The function and the verdict on it, in words."""
-        text = self.expression or "this table"
-        short = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
-        return f"{short} mod {self.modulus}: {verdict_in_words(self.families)}"
+        return f"{self.expression or 'this table'} mod {self.modulus}: {verdict_in_words(self.families)}"
 
     def summary(self) -> str:
-        return f"{self.headline}; expected test accuracy {self.expected.text}"
+        text = self.expression or ""
+        short = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+        return f"{replace(self, expression=short).headline}; expected test accuracy {self.expected.text}"
 
     def to_json(self) -> dict[str, Any]:
         """Every field under its own name, but the expectation, which is `expected_accuracy`."""

@@ -7,7 +7,7 @@ census.parquet. Rows that have them already keep them.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 from modgrok.census import store
 from modgrok.census.families import make_table
 from modgrok.progress import Progress
-from modgrok.results import Result
+from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
 from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 
@@ -71,7 +71,7 @@ def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotat
     keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
     missing.sort(key=lambda k: tuple(keys[k].values()))
     for done, k in enumerate(missing):
-        for name, value in facts(**keys[k]).items():
+        for name, value in field_values(facts(**keys[k])).items():
             columns[name][k] = value
         if progress is not None:
             progress(done + 1, len(missing))
@@ -83,29 +83,37 @@ def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotat
     return Annotated(folder, (folder / store.WHOLE,), len(rows), len(missing), time.perf_counter() - started)
 
 
-@lru_cache(maxsize=8)
-def facts(family: str, table_seed: int, modulus: int, fraction: float) -> dict[str, Any]:
-    """The annotations of one row; what depends on a split is null where every cell trains."""
-    table = make_table(family, modulus, table_seed)
-    lookups = {
-        name: measure(table.values, fraction) if fraction < 1 else None
-        for name, measure in (
-            ("redundancy", redundancy),
-            ("permuted_redundancy", permuted_redundancy),
-            ("orbit_redundancy", orbit_redundancy),
-        )
-    }
-    return table_facts(family, table_seed, modulus) | lookups
+@dataclass(frozen=True)
+class Facts:
+    """The annotations of one row; what depends on a split is None where every cell trains."""
+
+    verdict: str
+    verdict_family: str | None
+    redundancy: float | None
+    permuted_redundancy: float | None
+    orbit_redundancy: float | None
+    effective_rank: float
+    unfolding_norm: float
 
 
 @lru_cache(maxsize=8)
-def table_facts(family: str, table_seed: int, modulus: int) -> dict[str, Any]:
+def facts(family: str, table_seed: int, modulus: int, fraction: float) -> Facts:
+    """What is known of a table of a family, for a training fraction."""
+    known = table_facts(family, table_seed, modulus)
+    if fraction == 1:
+        return known
+    values = make_table(family, modulus, table_seed).values
+    return replace(
+        known,
+        redundancy=redundancy(values, fraction),
+        permuted_redundancy=permuted_redundancy(values, fraction),
+        orbit_redundancy=orbit_redundancy(values, fraction),
+    )
+
+
+@lru_cache(maxsize=8)
+def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
     """What does not depend on the training fraction."""
     values = make_table(family, modulus, table_seed).values
     found = classify_table(values, modulus, time_limit=TIME_LIMIT)
-    return {
-        "verdict": found.status,
-        "verdict_family": found.family,
-        "effective_rank": effective_rank(values),
-        "unfolding_norm": unfolding_norm(values),
-    }
+    return Facts(found.status, found.family, None, None, None, effective_rank(values), unfolding_norm(values))

@@ -16,8 +16,8 @@ from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import TIME_LIMIT
 from modgrok.separable.verdict import Witness
 
-SHOWN_ENTRIES = 12
-"""How many entries of g1, g2 and h people see; --json has them all."""
+SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
+"""How many entries of g1, g2 and h, and how much of a proof people see; --json has it all."""
 
 KEYS = {
     "expression": "the function, as it was given",
@@ -89,8 +89,15 @@ def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
         why = verdict.excluded or "witness checked on every cell"
         if verdict.obstruction:
             why = verdict.obstruction.summary()
-        table.add_row(found.family, group, verdict.status, why)
+        table.add_row(found.family, group, verdict.status, shortened(why))
     return table
+
+
+def shortened(text: str) -> str:
+    """A proof may go through every value that ∞ could carry: the first ones show how."""
+    return (
+        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS].rsplit(' ', 1)[0]} … (all of it: --json)"
+    )
 
 
 def witness_facts(witness: Witness, names: tuple[str, ...]) -> dict[str, str]:

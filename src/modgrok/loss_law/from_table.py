@@ -66,9 +66,9 @@ def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int, fraction: float)
     (low, high), first, last = known.modulus, known.curves[0].fraction, known.curves[-1].fraction
     dependent = dependent_axes(np.asarray(table))
     if table.ndim > 2:
-        this = f"this one has {table.ndim}"
+        this = f"this one has {table.ndim} variables"
     elif len(dependent) < 2:
-        this = "this one depends on one" if dependent else "this one is constant"
+        this = "this one depends on one variable" if dependent else "this one is constant"
     elif not is_prime(modulus):
         this = f"here the modulus is {modulus} = {factors_text(modulus)}"
     elif not low <= modulus <= high:
