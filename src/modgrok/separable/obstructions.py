@@ -7,6 +7,8 @@ the group is used: a table whose bounds add up to 193 is in the class of no grou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from modgrok.separable.reduction import Reduced
@@ -88,7 +90,7 @@ def describe_counting(reduced: Reduced, order: int) -> str:
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
 
 
-def tree_size(tree: Certificate) -> int:
+def tree_size(tree: dict[str, Any]) -> int:
     """Cases that a search tree goes through."""
     size, nodes = 0, [tree]
     while nodes:
