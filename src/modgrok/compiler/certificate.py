@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ class ExpertCertificate:
 
     @property
     def holds(self) -> bool:
-        return self.margin > 2 * self.bound and np.isfinite(self.leak)
+        return self.margin > 2 * self.bound and isfinite(self.leak)
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ ALIVE = 1e-3
 """A neuron is alive if its squared norm is above this share of the largest neuron's."""
 
 
-def additive_order(p: int) -> Int[np.ndarray, "p"]:
+def additive_order(p: int) -> Int[np.ndarray, "{p}"]:
     return np.arange(p)
 
 
-def multiplicative_order(p: int) -> Int[np.ndarray, p - 1]:
+def multiplicative_order(p: int) -> Int[np.ndarray, "{p}-1"]:
     """The non-zero residues as g^0, g^1, …: the order in which a product's weights are periodic."""
     return exp_table(p)
 

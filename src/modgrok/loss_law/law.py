@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float, Int, Shaped
@@ -119,6 +119,7 @@ def with_errors(curve: Curve, predicted: Float[np.ndarray, "row"], accuracy: Flo
 # ----------------------------------------------------------------------------------- one curve for all settings
 
 
+@runtime_checkable
 class Settings(Protocol):
     """What a prediction needs to know of a training; a `TrainConfig` has it all."""
 
@@ -142,7 +143,7 @@ def odds(train_loss: Any, modulus: Any) -> Any:
     return unexplained / (1 - unexplained)
 
 
-def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "row feature"]:
+def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "*row feature"]:
     """Terms in which the logarithm of the odds of random tables is interpolated: quadratic in logarithms."""
     units = {61: modulus, 250: width, 0.5: fraction, 1000: steps}
     a, b, c, d = np.broadcast_arrays(*(np.log(np.asarray(value, float) / unit) for unit, value in units.items()))

@@ -25,8 +25,8 @@ from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, Solution
 from modgrok.separable.verdict import Certificate
 
-Colours = list[UInt64[np.ndarray, "line"]]
-"""Colours of the rows, of the columns and of the values."""
+Colours = list[UInt64[np.ndarray, "_"]]
+"""Colours of the rows, of the columns and of the values; each list has a length of its own."""
 
 ROWS, COLUMNS, VALUES = 0, 1, 2
 

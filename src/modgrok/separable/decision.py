@@ -32,7 +32,7 @@ FIRST_NODES, GROWTH = 64, 8
 
 
 def decide(
-    table: Int[np.ndarray, "p p"], group_order: int, absorbing: bool, *, time_limit: float = TIME_LIMIT
+    table: Int[np.ndarray, "p q"], group_order: int, absorbing: bool, *, time_limit: float = TIME_LIMIT
 ) -> Verdict:
     """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b."""
     table = check_table(table)
@@ -63,7 +63,7 @@ def decide(
     return Verdict("unknown", group_order, absorbing, excluded=excluded, nodes=budget.used)
 
 
-def check_table(table: Int[np.ndarray, "p p"]) -> Table:
+def check_table(table: Int[np.ndarray, "p q"]) -> Table:
     """The table as whole numbers, if it is one that can be decided."""
     table = np.asarray(table)
     if table.ndim != 2 or not table.size or not np.issubdtype(table.dtype, np.integer):

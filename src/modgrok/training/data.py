@@ -27,8 +27,8 @@ def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int
 
 
 def table_inputs(
-    rows: Int[np.ndarray, "row"] | Int[Array, "row"], modulus: int, variables: int
-) -> Int[Array, "row variable"]:
+    rows: Int[np.ndarray, "*row"] | Int[Array, "*row"], modulus: int, variables: int
+) -> Int[Array, "*row variable"]:
     """The inputs n1 … nV of some rows of the table: their digits in base p."""
     return jnp.stack([rows // modulus ** (variables - 1 - v) % modulus for v in range(variables)], axis=-1)
 

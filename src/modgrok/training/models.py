@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -66,6 +66,7 @@ POWER = Architecture()
 """The paper's network."""
 
 
+@runtime_checkable
 class Sizes(Protocol):
     """What `init` needs to know; a `training.Shape` knows it."""
 

@@ -295,9 +295,9 @@ def dropout_key(hyper: Hyper, step: Int[Array, ""]) -> PRNGKeyArray:
 class Block(NamedTuple):
     """Training rows that are worked on at once; what makes the loss a mean stands in their weights."""
 
-    inputs: Int[Array, "row variable"]
-    targets: Int[Array, "row"]
-    weights: Float[Array, "row"]
+    inputs: Int[Array, "*block row variable"]
+    targets: Int[Array, "*block row"]
+    weights: Float[Array, "*block row"]
 
 
 def training_blocks(shape: Shape, hyper: Hyper, examples: Examples) -> Block:
