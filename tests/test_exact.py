@@ -169,7 +169,7 @@ def test_rounding_bound_covers_the_real_error() -> None:
         ideal = np.asarray(batch_logits(exact, rows))
     rounded = np.asarray(batch_logits(exact.astype("float32"), rows))
     error = np.abs(rounded - ideal).max()
-    bound = logit_bound(expert, [None, None], np.finfo(np.float32).eps / 2)
+    bound = logit_bound(expert, [None, None], float(np.finfo(np.float32).eps) / 2)
     assert 0 < error < bound < 1e-3
 
 

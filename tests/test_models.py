@@ -184,7 +184,7 @@ def test_periodicity_is_that_of_the_embedding():
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"optimiser": "adam", "weight_decay": 1.0}, "adam has no weight decay, got 1; take adamw"),
         ({"loss": "hinge"}, "loss must be mse or cross-entropy, got 'hinge'"),
-        ({"optimiser": "lion"}, "optimiser must be adamw or adam or sgd or muon, got 'lion'"),
+        ({"optimiser": "lion"}, "optimiser must be adamw or adam or adam-l2 or sgd or muon, got 'lion'"),
         ({"model": "rnn"}, "model must be power or mlp or transformer, got 'rnn'"),
         ({"model": "mlp", "activation": "tanh"}, "activation must be relu or gelu or square, got 'tanh'"),
     ],

@@ -141,6 +141,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"variables": "two"}, "or was cut short"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_metadata_that_does_not_fit(tmp_path, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         load(rewritten(tmp_path / "net.safetensors", **changes))
@@ -164,6 +165,7 @@ def test_foreign_files(tmp_path):
         load(tmp_path / "missing.safetensors")
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_weights_of_another_type_are_refused(tmp_path):
     expert = Expert(np.ones((1, 3, 2), np.int32), np.ones((2, 3), np.int32), 1)
     Network(Circuit((expert,), np.ones(1), ((0,),), 1), "n1", 3, "paper").save(tmp_path / "net.safetensors")

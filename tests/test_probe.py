@@ -8,6 +8,7 @@ from modgrok.census.families import expression_values
 from modgrok.errors import InputError
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_probes_where_the_law_was_not_measured_are_refused():
     with pytest.raises(InputError, match="for modulus 43 to 113, not 23"):
         probe_table(expression_values("x y", 23), 23)

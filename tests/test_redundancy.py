@@ -57,6 +57,7 @@ def test_three_axes():
     assert redundancy_of_split(table, train) == sum(cell in known for cell in tested) / len(tested)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input():
     table = table_of(lambda a, b: a + b, 5)
     for fraction in (0, 1, -0.5, 0.001, float("nan")):

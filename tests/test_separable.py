@@ -170,6 +170,7 @@ def test_a_limit_gives_unknown_with_what_was_excluded():
     assert "within" in verdict.excluded
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input():
     good = table_of(lambda a, b: a + b, 5)
     with pytest.raises(InputError, match="two axes of whole numbers, got shape"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -98,7 +99,7 @@ def test_the_mask_is_the_split_that_training_used():
     metrics, experts = train_ensemble(shape, settings, tables, steps=60)
     mask = table2.train_mask(task.shape, config)
     assert (mask.shape, mask.sum()) == ((11, 11), task.shape.train_rows)
-    inputs = np.stack(np.unravel_index(np.arange(121), (11, 11)), axis=1)
+    inputs = jnp.stack(jnp.unravel_index(jnp.arange(121), (11, 11)), axis=1)
     logits = apply(POWER, Expert(experts.embed[0], experts.readout[0], 2), Rows(inputs))
     hits = (np.argmax(logits, axis=1) == tables[0]).reshape(11, 11)
     assert hits[mask].mean() == pytest.approx(float(metrics.train_accuracy[0, -1]))
