@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_mix import perfect_expert
+from perfect_experts import perfect_expert
 
 from modgrok.compiler.compiling import candidate_plans, read
 from modgrok.errors import InputError

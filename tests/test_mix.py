@@ -7,12 +7,11 @@ import json
 import numpy as np
 import pytest
 from cases import VALID, Valid
+from perfect_experts import perfect_expert
 
 from modgrok.cli import main
 from modgrok.commands.mix import advice
 from modgrok.compiler.compiling import assemble, candidate_plans, read
-from modgrok.compiler.exact_weights import exact_expert, full_kernel
-from modgrok.compiler.plan import product_step, sum_step
 from modgrok.errors import InputError
 from modgrok.networks.network import Network, load
 from modgrok.networks.verification import predict, verify
@@ -21,14 +20,6 @@ from modgrok.training.mixture import MixSettings, choose_beta, mix, own_table, r
 POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 QUICK = {"width": 200, "steps": 300, "fraction": 0.8}
 SMALL_CASES = [case for case in VALID if case.modulus <= 13 and case.modulus ** len(case.variables) < 20_000]
-
-
-def perfect_expert(task: str, p: int):
-    """An expert for n1 + n2 or n1 n2 without error, in the place of a trained one."""
-    residues = np.arange(p)
-    lines = np.stack([residues, residues])
-    step = sum_step([0, 1], lines, p, "") if task == "sum" else product_step([0, 1], lines, residues, "")
-    return exact_expert(step, full_kernel(step.order))
 
 
 @pytest.mark.parametrize("case", SMALL_CASES, ids=lambda case: f"{case.text} mod {case.modulus}")

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from test_paper_strong import rows as strong_rows
+from strong_rows import rows as strong_rows
 
 from modgrok import cli
 from modgrok.paper import strong_result
