@@ -80,21 +80,24 @@ def imported(module: str) -> Iterator[tuple[str, bool]]:
     for node, lazily in statements(TREES[module]):
         if isinstance(node, ast.Import):
             yield from ((alias.name, lazily) for alias in node.names)
-        elif node.module == "modgrok":
-            yield from ((f"modgrok.{alias.name}", lazily) for alias in node.names if alias.name != "__version__")
-        else:
-            yield "." * node.level + str(node.module), lazily
+            continue
+        source = "." * node.level + (node.module or "")
+        for name in (f"{source}.{alias.name}" for alias in node.names):
+            known = name.removeprefix("modgrok.") in TREES or source == "modgrok"
+            yield name if known and name != "modgrok.__version__" else source, lazily
 
 
 def inner(module: str) -> list[str]:
     """Modules of modgrok that a module needs; a result may draw itself: figures inside functions do not count."""
-    names = [(name.removeprefix("modgrok."), lazily) for name, lazily in imported(module) if room(name) == "modgrok"]
+    names = [
+        (name.removeprefix("modgrok."), lazily) for name, lazily in imported(module) if name.startswith("modgrok.")
+    ]
     return [name for name, lazily in names if not (lazily and room(name) == "figures")]
 
 
 def outer(module: str) -> set[tuple[str, bool]]:
     """Packages outside the standard library that a module imports, and whether inside a function."""
-    known = {"modgrok", "__future__", *sys.stdlib_module_names}
+    known = {"modgrok", "", *sys.stdlib_module_names}
     return {(room(name), lazily) for name, lazily in imported(module) if room(name) not in known}
 
 
