@@ -51,7 +51,7 @@ def planted_rows():
 
 def planted_row(network, family, seed, modulus, width, fraction, steps):
     names = ("network", "family", "table_seed", "modulus", "width", "fraction", "steps")
-    values = dict(zip(names, (network, family, seed, modulus, width, fraction, steps)))
+    values = dict(zip(names, (network, family, seed, modulus, width, fraction, steps), strict=True))
     return values | {"seed": 0, "learning_rate": 0.005, "weight_decay": 5.0, "train_rows": 1, "expression": None}
 
 

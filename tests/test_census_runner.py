@@ -114,7 +114,7 @@ def test_annotations_stand_in_every_row_and_once(unbroken):
     rows = annotate(unbroken)
     assert len(rows) == 24 == len(store.read_rows(unbroken))
     assert (unbroken / "census.parquet").exists()
-    by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist()))
+    by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist(), strict=True))
     assert by_family["{a}x + {b}y"] == "in-class" and by_family["random"] == "not-in-class"
     row = rows.to_pylist()[0]
     assert row["redundancy"] == redundancy(make_table("two-monomials", 11, 0).values, 0.5)

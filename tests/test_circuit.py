@@ -22,7 +22,7 @@ def loop_logits(circuit: Circuit, row: np.ndarray) -> list[float]:
     """The same function, one multiplication at a time, on Python floats and one-hot vectors."""
     p = circuit.experts[0].embed.shape[1]
     signals = [[1.0 if i == x else 0.0 for i in range(p)] for x in row]
-    for expert, wires, beta in zip(circuit.experts, circuit.wires, circuit.betas):
+    for expert, wires, beta in zip(circuit.experts, circuit.wires, circuit.betas, strict=True):
         hidden = [
             sum(
                 signals[wire][i] * float(expert.embed[s, i, k])

@@ -72,10 +72,10 @@ def test_first_and_last_experts_are_trained_in_their_places():
         starting_experts(start, plan, layout, learnt, jax.random.key(9))
         for start in ("scratch", "first", "last", "generic")
     )
-    same = lambda a, b: [bool(np.array_equal(x.readout, y.readout)) for x, y in zip(a, b)]  # noqa: E731
+    same = lambda a, b: [bool(np.array_equal(x.readout, y.readout)) for x, y in zip(a, b, strict=True)]  # noqa: E731
     assert same(scratch, first) == [False, False, True]
     assert same(scratch, last) == [True, True, False]
-    for expert, source in zip(generic, learnt):
+    for expert, source in zip(generic, learnt, strict=True):
         np.testing.assert_array_equal(expert.embed, source.expert.embed)
 
 

@@ -64,7 +64,7 @@ def test_accepted_expressions_mean_what_python_says(case):
     for _ in range(50):
         values = [draw.randrange(case.modulus) for _ in case.variables]
         expected = case.value(*values) % case.modulus
-        assert int(evaluate(tree, dict(zip(case.variables, values)), case.modulus)) == expected
+        assert int(evaluate(tree, dict(zip(case.variables, values, strict=True)), case.modulus)) == expected
 
 
 @pytest.mark.parametrize("case", REFUSED_EXPRESSIONS, ids=lambda case: case.text[:40])

@@ -27,7 +27,7 @@ def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
     tree, p = read(case.text, case.modulus)
     for plan in candidate_plans(tree, p):
         experts = [relabelled(perfect_expert(task_of(step), p), step) for step in plan.steps]
-        assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps))
+        assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps, strict=True))
         network = Network(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
         assert verify(network).accuracy == 1.0
 

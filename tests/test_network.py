@@ -37,7 +37,7 @@ def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
     loaded = load(tmp_path / "net.safetensors")
     ours, theirs = jax.tree.flatten(network.circuit), jax.tree.flatten(loaded.circuit)
     assert ours[1] == theirs[1]  # wires, powers, number of variables
-    for before, after in zip(ours[0], theirs[0]):
+    for before, after in zip(ours[0], theirs[0], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape
         assert before.tobytes() == after.tobytes()
     for name in ("expression", "modulus", "method", "plan", "settings", "variables"):

@@ -16,7 +16,7 @@ from modgrok.separable import redundancy, redundancy_of_split
 def memoriser_accuracy(table: np.ndarray, train: np.ndarray) -> Fraction:
     """A lookup table keyed by the whole row and the whole column of a cell: what equal lines alone can answer."""
     rows = [tuple(row) for row in table.tolist()]
-    columns = list(zip(*rows))
+    columns = list(zip(*rows, strict=True))
     known = {(rows[a], columns[b]) for a, b in np.argwhere(train)}
     tested = [(rows[a], columns[b]) for a, b in np.argwhere(~train)]
     return Fraction(sum(cell in known for cell in tested), len(tested))

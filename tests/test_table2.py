@@ -43,7 +43,7 @@ def test_the_recorded_run_at_full_settings():
     assert result["settings"] == {"width": 5000, "steps": 2000, "fraction": 0.5, "seeds": 3}
     assert result["verdict"] == "reproduced" and len(result["rows"]) == 12
     for row in result["rows"]:
-        for part, (least, most) in zip(("train", "test"), RANGES[row["polynomial"], row["modulus"]]):
+        for part, (least, most) in zip(("train", "test"), RANGES[row["polynomial"], row["modulus"]], strict=True):
             assert least <= round(row[f"{part}_loss"], 4 if most > 0.005 else 5) <= most
         assert row["train_accuracy"] == pytest.approx(1.0)
         for run in row["runs"]:

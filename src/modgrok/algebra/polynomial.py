@@ -280,8 +280,8 @@ def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int
             "use a smaller modulus or a sparser expression"
         )
     places = np.nonzero(coefficients)
-    monomials = zip(*(axis.tolist() for axis in places))
-    return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist())))
+    monomials = zip(*(axis.tolist() for axis in places), strict=True)
+    return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist(), strict=True)))
 
 
 def check_interpolation(p: int, axes: int) -> None:
@@ -315,7 +315,7 @@ def _interpolation(p: int, block: int = 256) -> Iterator[Float[np.ndarray, "bloc
 def _monomial_tree(over: Sequence[int], exponents: Sequence[int], coefficient: int) -> Tree:
     factors: list[Tree] = [
         Variable(index) if exponent == 1 else Power(Variable(index), exponent)
-        for index, exponent in zip(over, exponents)
+        for index, exponent in zip(over, exponents, strict=True)
         if exponent
     ]
     if coefficient != 1 or not factors:

@@ -74,7 +74,7 @@ def certify(plan: Plan, kernels: Sequence[Kernel], experts: Sequence[Expert], dt
     """Certificates of all experts in order, each with the leaks of those that it reads."""
     unit = float(np.finfo(dtype).eps) / 2
     found: list[ExpertCertificate] = []
-    for step, kernel, expert in zip(plan.steps, kernels, experts):
+    for step, kernel, expert in zip(plan.steps, kernels, experts, strict=True):
         leaks = [found[w - len(plan.names)].leak if w >= len(plan.names) else None for w in step.inputs]
         margin, largest = step_margin(step, kernel)
         bound = logit_bound(expert, leaks, unit)

@@ -129,7 +129,7 @@ def check_circuit(circuit: Circuit) -> Circuit:
         raise InputError("a circuit needs at least one expert and variable, and one group of wires for each expert")
     if circuit.betas.shape != (len(circuit.experts),):
         raise InputError(f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}")
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         if expert.embed.ndim != 3 or expert.readout.ndim != 2 or expert.power < 1:
             raise InputError(f"expert {k} needs an embed of 3 axes, a readout of 2 and a power of at least 1")
         if expert.readout.shape[0] != expert.width or len(wires) != expert.terms:
@@ -161,7 +161,7 @@ def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class
     """The circuit on one row of residues; batch it with `jax.vmap`."""
     signals: list[Array] = [row[v] for v in range(circuit.variables)]
     output: Array
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         output = expert_logits(expert, [signals[w] for w in wires])
         if k + 1 < len(circuit.experts):
             signals.append(jax.nn.softmax(circuit.betas[k] * output))

@@ -54,7 +54,7 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     for v in range(circuit.variables):
         index = constant(f"variable.{v}", np.array(v, dtype=np.int64))
         signals.append(node("Gather", ["rows", index], f"n{v + 1}", axis=1))
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         hidden = ""
         for s, wire in enumerate(wires):
             embed = constant(f"expert.{k}.embed.{s}", np.asarray(expert.embed[s]))

@@ -92,7 +92,7 @@ class Symmetries:
         while True:
             self.budget.spend()
             left, right = self._step(left), self._step(right)
-            ordered = [(np.sort(a), np.sort(b)) for a, b in zip(left, right)]
+            ordered = [(np.sort(a), np.sort(b)) for a, b in zip(left, right, strict=True)]
             if any((a != b).any() for a, b in ordered):
                 return None
             before, classes = classes, sum(1 + int((a[1:] != a[:-1]).sum()) for a, _ in ordered)

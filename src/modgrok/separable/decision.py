@@ -141,7 +141,7 @@ def lift(reduced: Reduced, solution: Solution, order: int) -> Witness:
     """The witness on the whole table from a solution on the reduced one."""
     h: list[int | None] = [None] * order
     for a, x in enumerate(solution.x.tolist()):
-        for y, v in zip(solution.y.tolist(), reduced.cells[a].tolist()):
+        for y, v in zip(solution.y.tolist(), reduced.cells[a].tolist(), strict=True):
             h[(x + y) % order] = int(reduced.values[v])
     x, y = solution.x % order, solution.y % order
     return Witness(

@@ -45,7 +45,7 @@ def answered_share(classes: Int[np.ndarray, "p ..."], fraction: float) -> float:
     sizes, counts = np.unique(np.bincount(classes.ravel()), return_counts=True)
     j = np.arange(1, sizes.max())
     missed = np.concatenate([[1.0], np.cumprod(np.maximum(tested - j, 0) / (cells - j))])
-    unanswered = sum(int(k) * int(n) * missed[k - 1] for k, n in zip(sizes, counts) if k)
+    unanswered = sum(int(k) * int(n) * missed[k - 1] for k, n in zip(sizes, counts, strict=True) if k)
     return float(1 - unanswered / cells)
 
 
