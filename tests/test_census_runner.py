@@ -136,7 +136,7 @@ def test_annotations_stand_in_every_row_and_once(unbroken):
     assert (found.rows_total, found.rows_annotated) == (24, 24) == (len(rows), len(store.read_rows(unbroken)))
     assert found.files == (unbroken / "census.parquet",) and found.files[0].exists()
     assert annotate(unbroken).rows_annotated == 0
-    by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist()))
+    by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist(), strict=True))
     assert by_family["{a}x + {b}y"] == "in-class" and by_family["random"] == "not-in-class"
     row = rows.to_pylist()[0]
     assert row["redundancy"] == redundancy(make_table("two-monomials", 11, 0).values, 0.5)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from modgrok.training.models import Architecture, Rows
 from safetensors.numpy import load_file
 
 from modgrok.errors import InputError
@@ -14,7 +15,6 @@ from modgrok.networks import network
 from modgrok.networks.circuit import Expert
 from modgrok.training import models, runs
 from modgrok.training import steps as training
-from modgrok.training.models import Architecture, Rows
 from modgrok.training.objective import LOSSES, OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.steps import Shape, hyper
@@ -65,7 +65,7 @@ def test_a_transformer_attends_causally_and_reads_at_the_last_token(depth, norm)
     def normed(x, norms, k):
         return numpy_norm(x, *norms[k], axis=-1) if norm == "layer" else x
 
-    for row, logits in zip(np.asarray(INPUTS), models.apply(architecture, params, Rows(INPUTS))):
+    for row, logits in zip(np.asarray(INPUTS), models.apply(architecture, params, Rows(INPUTS)), strict=True):
         stream = np.stack([*(weights.embed[n] for n in row), np.zeros(8)]) + weights.positions
         for layer in weights.layers:
             x, mixed = normed(stream, layer.norms, 0), np.zeros((3, 8))
@@ -184,7 +184,7 @@ def test_periodicity_is_that_of_the_embedding():
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
         ({"optimiser": "adam", "weight_decay": 1.0}, "adam has no weight decay, got 1; take adamw"),
         ({"loss": "hinge"}, "loss must be mse or cross-entropy, got 'hinge'"),
-        ({"optimiser": "lion"}, "optimiser must be adamw or adam or sgd or muon, got 'lion'"),
+        ({"optimiser": "lion"}, "optimiser must be adamw or adam or adam-l2 or sgd or muon, got 'lion'"),
         ({"model": "rnn"}, "model must be power or mlp or transformer, got 'rnn'"),
         ({"model": "mlp", "activation": "tanh"}, "activation must be relu or gelu or square, got 'tanh'"),
     ],
@@ -240,5 +240,5 @@ def test_gathered_gradients_are_the_scattered_ones(architecture):
         examples, state = jax.jit(training.start, static_argnums=0)(shape, settings, table)
         ends.append(jax.jit(training.advance, static_argnums=0)(shape, settings, examples, state, 3).params)
     assert float(jnp.abs(ends[0].embed - state.params.embed).max()) > 1e-3
-    for a, b in zip(*map(jax.tree.leaves, ends)):
+    for a, b in zip(*map(jax.tree.leaves, ends), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

@@ -6,23 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from separable_cases import CASES, table_of
+from separable_cases import CASES, decide_checked, table_of
 
 from modgrok import separable
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide
-
-
-def decide_checked(table: np.ndarray, order: int, absorbing: bool, **limits: float) -> separable.Verdict:
-    """The verdict, after the independent checkers have agreed with it."""
-    verdict = decide(table, order, absorbing, **limits)
-    if verdict.status == "in-class":
-        assert check_witness(table, verdict.witness)
-    elif verdict.status == "not-in-class":
-        assert check_obstruction(table, order, absorbing, verdict.obstruction)
-    return verdict
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
@@ -170,6 +160,7 @@ def test_a_limit_gives_unknown_with_what_was_excluded():
     assert "within" in verdict.excluded
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input():
     good = table_of(lambda a, b: a + b, 5)
     with pytest.raises(InputError, match="two axes of whole numbers, got shape"):

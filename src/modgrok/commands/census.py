@@ -99,9 +99,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
     def on_chunk(done: ChunkReport) -> None:
-        shape = done.shape
+        shape, model = done.shape, done.shape.model
         console.print(
-            f"{done.networks_done:,} of {done.networks_total:,} networks; p={shape.model.classes} width {shape.model.width} "
+            f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
             f"rows {shape.train_rows}: {done.networks} in {done.seconds:.1f} s; about {done.seconds_left:.0f} s left",
             highlight=False,
             soft_wrap=True,

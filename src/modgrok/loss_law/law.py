@@ -15,7 +15,7 @@ and the odds set it against the explained share; a random table is what nothing 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Float
@@ -29,6 +29,7 @@ SETTING = ("modulus", "width", "fraction", "steps")
 """What a census varies: together they choose a curve."""
 
 
+@runtime_checkable
 class Settings(Protocol):
     """What the law needs to know of a training; a `TrainConfig` has it all."""
 
@@ -52,7 +53,7 @@ def odds(train_loss: Any, modulus: Any) -> Any:
     return unexplained / (1 - unexplained)
 
 
-def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "row feature"]:
+def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "*row feature"]:
     """Terms in which the logarithm of the odds of random tables is interpolated: quadratic in logarithms."""
     units = {61: modulus, 250: width, 0.5: fraction, 1000: steps}
     a, b, c, d = np.broadcast_arrays(*(np.log(np.asarray(value, float) / unit) for unit, value in units.items()))
