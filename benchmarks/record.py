@@ -101,7 +101,7 @@ def census_result() -> dict[str, Any]:
         names = ("train_loss", "test_accuracy", "family")
         values = {name: np.asarray(columns[name][rows]).tolist() for name in names}
         points.append({"modulus": modulus, "width": width, **values})
-    return without(summary, "families", "accuracy") | {"points": points}
+    return without(summary, "errors_by_family", "accuracy_by_family") | {"points": points}
 
 
 def recordable() -> dict[str, dict[str, Any]]:

@@ -1,16 +1,28 @@
-"""Settings of all tests: strict numerics, reproducible property tests."""
+"""Settings of all tests: shapes checked, strict numerics, reproducible property tests, compilations kept on disk.
+
+`MODGROK_SHAPES=off pytest …` runs without the checks of shapes, for a debugger that should not step through them.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
-import jax
-import pytest
-from hypothesis import HealthCheck, settings
+# JAX reads these when it is imported, in every worker and in every command line that a test starts.
+CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
-# Nothing of the user's is read or written, and tests that run side by side share no folder.
-os.environ["MODGROK_CACHE"] = "off"
+import jax  # noqa: E402
+import jaxtyping  # noqa: E402
+import pytest  # noqa: E402
+from hypothesis import HealthCheck, settings  # noqa: E402
+
+# Before anything imports modgrok. An int is a float here, as it is to mypy.
+if os.environ.get("MODGROK_SHAPES") != "off":
+    jaxtyping.install_import_hook("modgrok", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 # Machines with few, busy cores: no deadline for a single example, and the same examples on every run.
 settings.register_profile(
@@ -19,11 +31,27 @@ settings.register_profile(
 settings.load_profile("modgrok")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    # beartype looks at a random item of a list, and Hypothesis at whether building an example draws random numbers.
+    config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module inside strategies")
+    # A cached compilation that another worker is still writing is compiled again.
+    config.addinivalue_line("filterwarnings", "ignore:Error (reading|writing) persistent compilation cache entry")
+
+
 @pytest.fixture(autouse=True)
 def strict_numerics() -> Iterator[None]:
     """No array may change its number of axes unnoticed."""
     with jax.numpy_rank_promotion("raise"):
         yield
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """As users run it: for tests that call a function with what its annotations forbid, or that take its time."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture

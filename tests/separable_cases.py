@@ -1,4 +1,7 @@
-"""The polynomials whose verdicts are known, as text and as integer functions that share no code with the parser."""
+"""The polynomials whose verdicts are known, as text and as integer functions that share no code with the parser.
+
+And `decide_checked`, which trusts no verdict that the independent checkers do not confirm.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+
+from modgrok.separable import Verdict, check_obstruction, check_witness, decide
 
 
 class Case(NamedTuple):
@@ -34,3 +39,13 @@ CASES = (
 
 def table_of(function: Callable[[int, int], int], p: int) -> np.ndarray:
     return np.array([[function(a, b) % p for b in range(p)] for a in range(p)])
+
+
+def decide_checked(table: np.ndarray, order: int, absorbing: bool, **limits: float) -> Verdict:
+    """The verdict, after the independent checkers have agreed with it."""
+    verdict = decide(table, order, absorbing, **limits)
+    if verdict.status == "in-class":
+        assert check_witness(table, verdict.witness)
+    elif verdict.status == "not-in-class":
+        assert check_obstruction(table, order, absorbing, verdict.obstruction)
+    return verdict

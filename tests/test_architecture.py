@@ -1,23 +1,27 @@
-"""The rules of the package, read from its source: imports point one way, few packages, short modules, no eval."""
+"""The rules of the package, read from its source: imports point one way, few packages, short modules, no eval.
+
+A rule looks at every module and names all that break it at once.
+"""
 
 from __future__ import annotations
 
 import ast
 import sys
+from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
-
-import pytest
 
 import modgrok
 from modgrok.cli import COMMANDS
 from modgrok.paper import ITEMS
 
-ROOT = Path(modgrok.__file__).parent
+ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
 
 ORDER = [
     *(
         "errors",
         "files",
+        "compilation_cache",
         "results",
         "progress",
         "algebra",
@@ -36,6 +40,16 @@ EVERYWHERE = {"jax", "optax", "jaxtyping", "safetensors", "numpy", "scipy", "pya
 """Packages that every machine has, those with accelerators too."""
 OPTIONAL = {"onnx", "onnxruntime", "torch", "duckdb", "ray", "starlette", "uvicorn"}
 """Packages that may be missing: imported only inside the functions that need them."""
+RUNS_TEXT = {"eval", "exec", "__import__"}
+UNPICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
+STEPS_OF_TRAINING = {"apply_updates", "grad", "value_and_grad"}
+CACHE_OPTIONS = ("jax_compilation_cache_", "jax_persistent_cache_")
+"""What `compilation_cache`, and nothing else, may set in JAX's configuration."""
+
+DRAWS_FOR_NOW = {"paper", "report"}
+"""Rooms that still import matplotlib themselves; to become empty."""
+TRAINS_FOR_NOW = {"report"}
+"""Rooms that still have a training loop of their own; to become empty."""
 
 
 def module_name(path: Path) -> str:
@@ -43,121 +57,224 @@ def module_name(path: Path) -> str:
     return ".".join(parts[:-1] if len(parts) > 1 and parts[-1] == "__init__" else parts)
 
 
-TREES = {module_name(path): ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+SOURCES = {module_name(path): path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
+TREES = {module: ast.parse(source) for module, source in SOURCES.items()}
 
 
-def imported(tree: ast.AST) -> list[str]:
-    """Full names of what the import statements below a node import: packages, or modules of modgrok."""
-    names = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "relative imports hide the direction"
-            if node.module == "modgrok":
-                names += [f"modgrok.{alias.name}" for alias in node.names]
-            else:
-                names.append(str(node.module))
-    return names
-
-
-def inner(tree: ast.AST) -> list[str]:
-    names = [name.removeprefix("modgrok.") for name in imported(tree) if name.split(".")[0] == "modgrok"]
-    return [name for name in names if name != "__version__"]
-
-
-def outer(tree: ast.AST) -> set[str]:
-    packages = {name.split(".")[0] for name in imported(tree)}
-    return packages - {"modgrok", "__future__"} - set(sys.stdlib_module_names)
-
-
-def unit(module: str) -> str:
+def room(module: str) -> str:
     return module.split(".")[0]
 
 
-def functions(tree: ast.AST) -> list[ast.AST]:
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+def statements(node: ast.AST, *, lazily: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements below a node, and whether each stands inside a function."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import | ast.ImportFrom):
+            yield child, lazily
+        else:
+            inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            yield from statements(child, lazily=lazily or inside)
 
 
-@pytest.mark.parametrize("module", TREES)
-def test_imports_point_one_way(module):
-    if module == "__init__":
-        return
-    assert unit(module) in ORDER, f"say in ORDER and in docs/architecture.md where {unit(module)} stands"
-    for name in inner(TREES[module]):
-        assert unit(name) in ORDER, name
-        assert ORDER.index(unit(name)) <= ORDER.index(unit(module)), f"{module} imports {name}, which comes later"
+def imported(module: str) -> Iterator[tuple[str, bool]]:
+    """Full names of packages, and of modules of modgrok, that a module imports, and whether inside a function."""
+    for node, lazily in statements(TREES[module]):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, lazily) for alias in node.names)
+            continue
+        source = "." * node.level + (node.module or "")
+        for name in (f"{source}.{alias.name}" for alias in node.names):
+            known = name.removeprefix("modgrok.") in TREES or source == "modgrok"
+            yield name if known and name != "modgrok.__version__" else source, lazily
+
+
+def inner(module: str) -> list[str]:
+    """Modules of modgrok that a module needs; a result may draw itself: figures inside functions do not count."""
+    names = [
+        (name.removeprefix("modgrok."), lazily) for name, lazily in imported(module) if name.startswith("modgrok.")
+    ]
+    return [name for name, lazily in names if not (lazily and room(name) == "figures")]
+
+
+def outer(module: str) -> set[tuple[str, bool]]:
+    """Packages outside the standard library that a module imports, and whether inside a function."""
+    known = {"modgrok", "", *sys.stdlib_module_names}
+    return {(room(name), lazily) for name, lazily in imported(module) if room(name) not in known}
+
+
+def used_names(tree: ast.AST) -> set[str]:
+    """Every name that is read, called or reached with a dot."""
+    nodes = list(ast.walk(tree))
+    return {node.id for node in nodes if isinstance(node, ast.Name)} | {
+        node.attr for node in nodes if isinstance(node, ast.Attribute)
+    }
+
+
+def none(offenders: Iterable[str]) -> None:
+    """Fails with all offenders, one a line."""
+    found = list(offenders)
+    assert not found, "\n" + "\n".join(found)
+
+
+# --------------------------------------------------------------------------------------------- imports
+
+
+def test_every_room_has_its_place_in_the_order():
+    rooms = {room(module) for module in TREES} - {"__init__"}
+    none(f"{name}: say in ORDER and in docs/architecture.md where it stands" for name in sorted(rooms - set(ORDER)))
+
+
+def test_imports_point_one_way():
+    place = {name: k for k, name in enumerate(ORDER)}
+    none(
+        f"{module} imports {name}, which comes later"
+        for module in TREES
+        if module != "__init__"
+        for name in inner(module)
+        if place.get(room(name), len(ORDER)) > place.get(room(module), -1)
+    )
+
+
+def test_no_import_is_relative():
+    none(
+        f"{module}: import {name} hides the direction"
+        for module in TREES
+        for name, _ in imported(module)
+        if name.startswith(".")
+    )
 
 
 def test_no_module_imports_itself_through_others():
-    above: dict[str, set[str]] = {module: set() for module in TREES}
-    for module, tree in TREES.items():
-        above[module] = {name for name in inner(tree) if name in TREES} - {module}
+    needed = {module: {name for name in inner(module) if name in TREES} - {module} for module in TREES}
+    cycles: list[str] = []
     finished: set[str] = set()
 
     def visit(module: str, path: tuple[str, ...]) -> None:
-        assert module not in path, " -> ".join([*path, module])
-        if module not in finished:
-            for name in above[module]:
+        if module in path:
+            cycles.append(" -> ".join([*path[path.index(module) :], module]))
+        elif module not in finished:
+            for name in sorted(needed[module]):
                 visit(name, (*path, module))
             finished.add(module)
 
     for module in TREES:
         visit(module, ())
+    none(cycles)
     assert finished == set(TREES)
 
 
-@pytest.mark.parametrize("module", TREES)
-def test_packages(module):
-    """At the top of a module only what every machine has; inside functions, optional ones as well."""
-    tree = TREES[module]
-    lazily = set().union(*(outer(function) for function in functions(tree)))
-    assert outer(tree) - EVERYWHERE <= OPTIONAL
-    if unit(module) != "web":
-        statements = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
-        assert outer(ast.Module(statements, [])) <= EVERYWHERE
-        assert outer(tree) - EVERYWHERE <= lazily
+def test_at_the_top_of_a_module_stand_packages_that_every_machine_has_and_optional_ones_only_inside_functions():
+    none(
+        f"{module} imports {package}" + ("" if lazily else " at its top")
+        for module in TREES
+        for package, lazily in sorted(outer(module))
+        if package not in EVERYWHERE and not (lazily and package in OPTIONAL)
+    )
 
 
-@pytest.mark.parametrize("module", TREES)
-def test_nothing_is_run_from_text_or_unpickled(module):
-    names = {node.id for node in ast.walk(TREES[module]) if isinstance(node, ast.Name)}
-    assert not names & {"eval", "exec", "__import__"}
-    packages = {name.split(".")[0] for name in imported(TREES[module])}
-    assert not packages & {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
-    keywords = {node.arg for node in ast.walk(TREES[module]) if isinstance(node, ast.keyword)}
-    assert "allow_pickle" not in keywords
+def test_only_figures_draw():
+    none(
+        f"{module} imports matplotlib; draw in figures/"
+        for module in TREES
+        if ("matplotlib", True) in outer(module) or ("matplotlib", False) in outer(module)
+        if room(module) not in {"figures", *DRAWS_FOR_NOW}
+    )
 
 
-@pytest.mark.parametrize("module", TREES)
-def test_no_global_settings_of_jax_or_matplotlib(module):
-    source = ast.unparse(TREES[module])
-    assert "jax.config.update" not in source
-    assert "pyplot" not in source
-    assert "rcParams" not in source
+def test_no_test_imports_another_test():
+    """What several tests use stands in a module whose name says so, such as cases.py."""
+    none(
+        f"{path.name} imports {name}"
+        for path in sorted(TESTS.glob("*.py"))
+        for node, _ in statements(ast.parse(path.read_text(encoding="utf-8")))
+        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)])
+        if name.split(".")[-1].startswith(("test_", "conftest"))
+    )
 
 
-@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
-def test_modules_are_short_and_say_what_they_are_for(path):
-    source = path.read_text(encoding="utf-8")
-    assert ast.get_docstring(ast.parse(source))
-    assert len(source.splitlines()) <= 400
+# ---------------------------------------------------------------------------------- what no module does
+
+
+def test_nothing_is_run_from_text_or_unpickled():
+    found = []
+    for module, tree in TREES.items():
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} & RUNS_TEXT
+        packages = {room(name) for name, _ in imported(module)} & UNPICKLES
+        keywords = {str(node.arg) for node in ast.walk(tree) if isinstance(node, ast.keyword)} & {"allow_pickle"}
+        found += [f"{module} uses {name}" for name in sorted(names | packages | keywords)]
+    none(found)
+
+
+def test_no_module_sets_what_all_share_in_jax_or_matplotlib():
+    """Two experiments in one process must not change each other; where compilations are kept changes no number."""
+    found = []
+    for module, tree in TREES.items():
+        found += [f"{module} uses {name}" for name in sorted(used_names(tree) & {"pyplot", "rcParams"})]
+        found += [f"{module} imports {name}" for name, _ in imported(module) if name == "matplotlib.pyplot"]
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            if ast.unparse(call.func).endswith("config.update"):
+                option = ast.unparse(call.args[0]).strip("'")
+                if module != "compilation_cache" or not option.startswith(CACHE_OPTIONS):
+                    found.append(f"{module} sets {option}")
+    none(found)
+
+
+def test_training_happens_in_one_room():
+    none(
+        f"{module} uses {name}; train in training/"
+        for module, tree in TREES.items()
+        if room(module) not in {"training", *TRAINS_FOR_NOW}
+        for name in sorted(used_names(tree) & STEPS_OF_TRAINING)
+    )
+
+
+# ------------------------------------------------------------------------------ what every module has
+
+
+def test_modules_say_what_they_are_for_in_at_most_400_lines():
+    none(f"{module} has no docstring" for module, tree in TREES.items() if not ast.get_docstring(tree))
+    lengths = {module: len(source.splitlines()) for module, source in SOURCES.items()}
+    none(f"{module} has {length} lines; make it two" for module, length in lengths.items() if length > 400)
+
+
+def test_every_shape_can_be_read():
+    """What cannot be evaluated where a function is defined would be checked as Any, without a word."""
+    found = []
+    for module, tree in TREES.items():
+        shapes = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module == "jaxtyping"
+            for alias in node.names
+        }
+        annotations = [getattr(node, "annotation", None) or getattr(node, "returns", None) for node in ast.walk(tree)]
+        for annotation in filter(None, annotations):
+            if used_names(annotation) & shapes:
+                try:
+                    eval(ast.unparse(annotation), vars(import_module(f"modgrok.{module}")))
+                except Exception as error:
+                    found.append(f"{module}, line {annotation.lineno}: {ast.unparse(annotation)} ({error})")
+    none(found)
 
 
 def test_every_command_is_registered_and_has_its_three_functions():
-    modules = {name.split(".")[1] for name in TREES if name.startswith("commands.")} - {"common"}
+    modules = {name.split(".")[1] for name in TREES if name.startswith("commands.")} - {"common", "reference"}
     assert modules == set(COMMANDS)
-    for command in COMMANDS:
-        defined = {node.name for node in TREES[f"commands.{command}"].body if isinstance(node, ast.FunctionDef)}
-        assert defined >= {"add_arguments", "run", "show"}, command
+    none(
+        f"commands.{command} has no function {name}"
+        for command in COMMANDS
+        for name in ("add_arguments", "run", "show")
+        if name not in functions_of(f"commands.{command}")
+    )
 
 
 def test_every_item_of_the_paper_can_be_computed():
-    for item in ITEMS:
-        defined = {node.name for node in TREES[f"paper.{item}"].body if isinstance(node, ast.FunctionDef)}
-        assert "compute" in defined, item
+    none(f"paper.{item} has no function compute" for item in ITEMS if "compute" not in functions_of(f"paper.{item}"))
+
+
+def functions_of(module: str) -> set[str]:
+    return {node.name for node in TREES[module].body if isinstance(node, ast.FunctionDef)}
 
 
 def test_the_public_surface_is_what_all_lists():
     assert sorted(modgrok.__all__) == modgrok.__all__
-    assert all(hasattr(modgrok, name) for name in modgrok.__all__)
+    none(f"modgrok has no {name}" for name in modgrok.__all__ if not hasattr(modgrok, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -21,7 +22,7 @@ def loop_logits(circuit: Circuit, row: np.ndarray) -> list[float]:
     """The same function, one multiplication at a time, on Python floats and one-hot vectors."""
     p = circuit.experts[0].embed.shape[1]
     signals = [[1.0 if i == x else 0.0 for i in range(p)] for x in row]
-    for expert, wires, beta in zip(circuit.experts, circuit.wires, circuit.betas):
+    for expert, wires, beta in zip(circuit.experts, circuit.wires, circuit.betas, strict=True):
         hidden = [
             sum(
                 signals[wire][i] * float(expert.embed[s, i, k])
@@ -61,9 +62,9 @@ def test_random_circuits_are_whole(circuit):
 
 def test_a_residue_and_its_one_hot_vector_are_the_same_input():
     rng = np.random.default_rng(0)
-    expert = Expert(rng.normal(size=(2, 5, 3)).astype("f4"), rng.normal(size=(3, 5)).astype("f4"), 2)
-    eye = np.eye(5, dtype="f4")
-    by_residue = expert_logits(expert, [np.int32(4), np.int32(1)])
+    expert = Expert(jnp.asarray(rng.normal(size=(2, 5, 3)), "f4"), jnp.asarray(rng.normal(size=(3, 5)), "f4"), 2)
+    eye = jnp.eye(5, dtype="f4")
+    by_residue = expert_logits(expert, [jnp.int32(4), jnp.int32(1)])
     by_vector = expert_logits(expert, [eye[4], eye[1]])
     np.testing.assert_allclose(by_residue, by_vector, rtol=1e-6)
 
@@ -83,23 +84,27 @@ TWO = Circuit((*ONE.experts, Expert(np.zeros((1, 5, 2)), np.zeros((2, 5)), 1)), 
 @pytest.mark.parametrize(
     "circuit, message",
     [
-        (Circuit((), np.ones(0), (), 1), "needs at least one expert"),
-        (replace(ONE, wires=()), "one group of wires for each expert"),
-        (replace(ONE, variables=0), "at least one expert and variable"),
-        (replace(ONE, betas=np.ones(2)), r"1 experts need as many betas, got shape \(2,\)"),
-        (replace(ONE, experts=(Expert(np.zeros((5, 2)), np.zeros((2, 5)), 1),)), "expert 0 needs an embed of 3 axes"),
-        (replace(ONE, experts=(replace(ONE.experts[0], power=0),)), "a power of at least 1"),
-        (replace(ONE, experts=(replace(ONE.experts[0], readout=np.zeros((3, 5))),)), "a readout that must fit"),
-        (replace(ONE, wires=((0, 0),)), "expert 0 has 1 terms, 2 wires"),
-        (replace(ONE, wires=((1,),)), "expert 0 reads wire 1; it may read 0 … 0"),
-        (replace(ONE, wires=((-1,),)), "expert 0 reads wire -1"),
-        (replace(TWO, wires=((0,), (2,))), "expert 1 reads wire 2; it may read 0 … 1"),
+        (lambda: Circuit((), np.ones(0), (), 1), "needs at least one expert"),
+        (lambda: replace(ONE, wires=()), "one group of wires for each expert"),
+        (lambda: replace(ONE, variables=0), "at least one expert and variable"),
+        (lambda: replace(ONE, betas=np.ones(2)), r"1 experts need as many betas, got shape \(2,\)"),
         (
-            replace(TWO, experts=(TWO.experts[0], replace(TWO.experts[1], embed=np.zeros((1, 4, 2))))),
+            lambda: replace(ONE, experts=(Expert(np.zeros((5, 2)), np.zeros((2, 5)), 1),)),
+            "expert 0 needs an embed of 3 axes",
+        ),
+        (lambda: replace(ONE, experts=(replace(ONE.experts[0], power=0),)), "a power of at least 1"),
+        (lambda: replace(ONE, experts=(replace(ONE.experts[0], readout=np.zeros((3, 5))),)), "a readout that must fit"),
+        (lambda: replace(ONE, wires=((0, 0),)), "expert 0 has 1 terms, 2 wires"),
+        (lambda: replace(ONE, wires=((1,),)), "expert 0 reads wire 1; it may read 0 … 0"),
+        (lambda: replace(ONE, wires=((-1,),)), "expert 0 reads wire -1"),
+        (lambda: replace(TWO, wires=((0,), (2,))), "expert 1 reads wire 2; it may read 0 … 1"),
+        (
+            lambda: replace(TWO, experts=(TWO.experts[0], replace(TWO.experts[1], embed=np.zeros((1, 4, 2))))),
             "expert 1 reads 4 residues, its source has another number",
         ),
     ],
 )
-def test_circuits_that_do_not_fit_together(circuit, message):
+@pytest.mark.usefixtures("unchecked")
+def test_circuits_that_do_not_fit_together_are_refused_with_the_part_that_does_not(circuit, message):
     with pytest.raises(InputError, match=message):
-        check_circuit(circuit)
+        check_circuit(circuit())

@@ -284,7 +284,7 @@ def test_progress_is_visible_without_a_terminal(capsys, monkeypatch):
     from rich.console import Console
 
     clock = iter(range(0, 1000, 3))
-    monkeypatch.setattr("modgrok.commands.common.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("modgrok.progress.time.monotonic", lambda: next(clock))
     with progress_bar(Console(stderr=True), "checking rows") as report:
         for done in range(1000, 10_001, 1000):
             report(done, 10_000)

@@ -68,7 +68,7 @@ def simulated_permuted_lookup(table, fraction, splits=200):
     rng, hits, tests, p = np.random.default_rng(0), 0, 0, len(table)
     for _ in range(splits):
         trained = rng.random(table.shape) < fraction
-        for a, b in zip(*np.nonzero(~trained)):
+        for a, b in zip(*np.nonzero(~trained), strict=True):
             same = [d for d in range(p) if d != b and table[a, d] == table[a, b] and trained[a, d]]
             hits += any(trained[c, b] and trained[c, d] for c in range(p) if c != a for d in same)
             tests += 1

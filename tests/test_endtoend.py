@@ -8,13 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from test_mix import perfect_expert
-
-from modgrok.compiler.compiling import candidate_plans, read
-from modgrok.errors import InputError
-from modgrok.networks.circuit import Circuit, batch_logits
-from modgrok.paper import endtoend as item
-from modgrok.training import endtoend
 from modgrok.training.endtoend import (
     STARTS,
     apply,
@@ -24,6 +17,13 @@ from modgrok.training.endtoend import (
     starting_experts,
     train_circuits,
 )
+from perfect_experts import perfect_expert
+
+from modgrok.compiler.compiling import candidate_plans, read
+from modgrok.errors import InputError
+from modgrok.networks.circuit import Circuit, batch_logits
+from modgrok.paper import endtoend as item
+from modgrok.training import endtoend
 from modgrok.training.mixture import Learnt, task_of
 from modgrok.training.steps import hyper
 
@@ -72,10 +72,10 @@ def test_first_and_last_experts_are_trained_in_their_places():
         starting_experts(start, plan, layout, learnt, jax.random.key(9))
         for start in ("scratch", "first", "last", "generic")
     )
-    same = lambda a, b: [bool(np.array_equal(x.readout, y.readout)) for x, y in zip(a, b)]  # noqa: E731
+    same = lambda a, b: [bool(np.array_equal(x.readout, y.readout)) for x, y in zip(a, b, strict=True)]  # noqa: E731
     assert same(scratch, first) == [False, False, True]
     assert same(scratch, last) == [True, True, False]
-    for expert, source in zip(generic, learnt):
+    for expert, source in zip(generic, learnt, strict=True):
         np.testing.assert_array_equal(expert.embed, source.expert.embed)
 
 

@@ -26,7 +26,7 @@ def test_a_member_of_an_ensemble_trains_like_a_network_alone():
         alone = hyper(**{name: getattr(settings, name)[net : net + 1] for name in vars(settings)})
         single, expert = ensemble.train_ensemble(SHAPE, alone, tables(3)[net : net + 1], steps=[0, 30])
         assert single.train_loss.shape == (1, 2)
-        for a, b in zip(together, single):
+        for a, b in zip(together, single, strict=True):
             np.testing.assert_allclose(a[net], b[0], rtol=2e-3)
         np.testing.assert_allclose(experts.embed[net], expert.embed[0], atol=1e-3)
     assert len(set(together.train_loss[:, 1].tolist())) == 3

@@ -114,7 +114,7 @@ def test_separable_steps_with_any_h(terms: int, order: int, absorbing: bool) -> 
     circuit = single(expert)
     with jax.enable_x64(True):
         logits = np.asarray(batch_logits(circuit, rows))
-    for row, found in zip(rows, logits):
+    for row, found in zip(rows, logits, strict=True):
         elements = [int(tables[s, x]) for s, x in enumerate(row)]
         value = 4 if ABSORBED in elements else int(outputs[sum(elements) % order])
         expected = [1.0 if q == value else 0.0 for q in range(classes)]
@@ -132,7 +132,8 @@ def check_refused_absorbing_single(order: int) -> None:
 def test_kernels_have_their_only_maximum_at_zero(order: int, count: int) -> None:
     kernel = short_kernel(order, count)
     expected = [
-        kernel.offset + sum(w * np.cos(2 * np.pi * f * d / order) for f, w in zip(kernel.frequencies, kernel.weights))
+        kernel.offset
+        + sum(w * np.cos(2 * np.pi * f * d / order) for f, w in zip(kernel.frequencies, kernel.weights, strict=True))
         for d in range(order)
     ]
     assert kernel.values() == pytest.approx(expected, abs=1e-12)
@@ -156,7 +157,7 @@ def test_real_margin_is_what_the_network_shows() -> None:
                 "n1 n2 + 4": lambda x, y: x * y + 4,
             }[text]
             values = [right(int(x), int(y)) % p for x, y in rows]
-            margins = [row[v] - np.delete(row, v).max() for row, v in zip(logits, values)]
+            margins = [row[v] - np.delete(row, v).max() for row, v in zip(logits, values, strict=True)]
             assert min(margins) == pytest.approx(margin, abs=1e-9)
 
 
@@ -170,7 +171,7 @@ def test_rounding_bound_covers_the_real_error() -> None:
         ideal = np.asarray(batch_logits(exact, rows))
     rounded = np.asarray(batch_logits(exact.astype("float32"), rows))
     error = np.abs(rounded - ideal).max()
-    bound = logit_bound(expert, [None, None], np.finfo(np.float32).eps / 2)
+    bound = logit_bound(expert, [None, None], float(np.finfo(np.float32).eps) / 2)
     assert 0 < error < bound < 1e-3
 
 

@@ -141,6 +141,7 @@ def test_inverse():
         (None, "modulus must be a whole number, got None"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_moduli_that_are_refused(modulus, message):
     with pytest.raises(InputError, match=message):
         check_modulus(modulus)

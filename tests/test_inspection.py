@@ -74,7 +74,7 @@ def trained_product():
 )
 def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, dtype):
     expert, frequencies, _ = sum_expert(p, width, coefficients, rng=np.random.default_rng(0), dtype=dtype)
-    table = table_of(lambda *n: sum(c * x for c, x in zip(coefficients, n)), p, len(coefficients))
+    table = table_of(lambda *n: sum(c * x for c, x in zip(coefficients, n, strict=True)), p, len(coefficients))
     result = plain(
         inspect_network(
             network_of(expert, " + ".join(f"n{s + 1}" for s in range(len(coefficients))), p), table=table

@@ -7,12 +7,11 @@ import json
 import numpy as np
 import pytest
 from cases import VALID, Valid
+from perfect_experts import perfect_expert
 
 from modgrok.cli import main
 from modgrok.commands.mix import advice
 from modgrok.compiler.compiling import assemble, candidate_plans, read
-from modgrok.compiler.exact_weights import exact_expert, full_kernel
-from modgrok.compiler.plan import product_step, sum_step
 from modgrok.errors import InputError
 from modgrok.networks.network import Network, load
 from modgrok.networks.verification import predict, verify
@@ -23,20 +22,12 @@ QUICK = {"width": 200, "steps": 300, "fraction": 0.8}
 SMALL_CASES = [case for case in VALID if case.modulus <= 13 and case.modulus ** len(case.variables) < 20_000]
 
 
-def perfect_expert(task: str, p: int):
-    """An expert for n1 + n2 or n1 n2 without error, in the place of a trained one."""
-    residues = np.arange(p)
-    lines = np.stack([residues, residues])
-    step = sum_step([0, 1], lines, p, "") if task == "sum" else product_step([0, 1], lines, residues, "")
-    return exact_expert(step, full_kernel(step.order))
-
-
 @pytest.mark.parametrize("case", SMALL_CASES, ids=lambda case: f"{case.text} mod {case.modulus}")
 def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
     tree, p = read(case.text, case.modulus)
     for plan in candidate_plans(tree, p):
         experts = [relabelled(perfect_expert(task_of(step), p), step) for step in plan.steps]
-        assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps))
+        assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps, strict=True))
         network = Network(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
         assert verify(network).accuracy == 1.0
 

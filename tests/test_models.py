@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from modgrok.training.models import Architecture, Rows
 from safetensors.numpy import load_file
 
 from modgrok.errors import InputError
@@ -75,7 +76,7 @@ def test_a_transformer_attends_causally_and_reads_at_the_last_token(depth, norm)
     def normed(x, norms, k):
         return numpy_norm(x, *norms[k], axis=-1) if norm == "layer" else x
 
-    for row, logits in zip(np.asarray(INPUTS), model.apply(params, Rows(INPUTS))):
+    for row, logits in zip(np.asarray(INPUTS), model.apply(params, Rows(INPUTS)), strict=True):
         stream = np.stack([*(weights.embed[n] for n in row), np.zeros(8)]) + weights.positions
         for layer in weights.layers:
             x, mixed = normed(stream, layer.norms, 0), np.zeros((3, 8))
@@ -290,5 +291,5 @@ def test_gathered_gradients_are_the_scattered_ones(model):
         examples, state = jax.jit(training.start, static_argnums=0)(shape, settings, table, PLACES)
         ends.append(jax.jit(training.advance, static_argnums=0)(shape, settings, examples, state, 3).params)
     assert float(jnp.abs(ends[0].embed - state.params.embed).max()) > 1e-3
-    for a, b in zip(*map(jax.tree.leaves, ends)):
+    for a, b in zip(*map(jax.tree.leaves, ends), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

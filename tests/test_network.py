@@ -37,7 +37,7 @@ def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
     loaded = load(tmp_path / "net.safetensors")
     ours, theirs = jax.tree.flatten(network.circuit), jax.tree.flatten(loaded.circuit)
     assert ours[1] == theirs[1]  # wires, powers, number of variables
-    for before, after in zip(ours[0], theirs[0]):
+    for before, after in zip(ours[0], theirs[0], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape
         assert before.tobytes() == after.tobytes()
     for name in ("expression", "modulus", "method", "plan", "settings", "variables"):
@@ -141,6 +141,7 @@ def rewritten(path: Path, **changes: object) -> Path:
         ({"variables": "two"}, "or was cut short"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_metadata_that_does_not_fit(tmp_path, changes, message):
     with pytest.raises(InputError, match=message) as caught:
         load(rewritten(tmp_path / "net.safetensors", **changes))
@@ -164,6 +165,7 @@ def test_foreign_files(tmp_path):
         load(tmp_path / "missing.safetensors")
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_weights_of_another_type_are_refused(tmp_path):
     expert = Expert(np.ones((1, 3, 2), np.int32), np.ones((2, 3), np.int32), 1)
     Network(Circuit((expert,), np.ones(1), ((0,),), 1), "n1", 3, "paper").save(tmp_path / "net.safetensors")

@@ -3,37 +3,10 @@
 import json
 
 import pytest
+from strong_rows import rows
 
 from modgrok.paper import strong, strong_result
 from modgrok.training.presets import preset
-
-ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 - n1^2": 0.05}
-"""A sum, a product, a polynomial in the class and one that is not, modulo 23."""
-
-
-def rows(setting, accuracies=(), rate=0.01, seeds=2, steps=10, fraction=0.5):
-    """A row for each polynomial and seed; a lower training loss where the accuracy is higher."""
-    return [
-        {
-            "setting": setting,
-            "modulus": 23,
-            "polynomial": polynomial,
-            "seed": seed,
-            "fraction": fraction,
-            "learning_rate": rate,
-            "weight_decay": 1.0,
-            "steps": steps,
-            "width": 8,
-            "train_loss": 1 - accuracy + 0.001 * seed,
-            "test_loss": 1.0,
-            "train_accuracy": 1.0,
-            "test_accuracy": accuracy,
-            "seconds": 1.0,
-            "device": "cpu",
-        }
-        for polynomial, accuracy in (ACCURACY | dict(accuracies)).items()
-        for seed in range(seeds)
-    ]
 
 
 def findings(result):

@@ -52,7 +52,7 @@ def spelled_polynomials(draw: st.DrawFn) -> Spelled:
 
 
 def python_value(terms: list[tuple[int, tuple[int, ...]]], point: tuple[int, ...]) -> int:
-    return sum(c * prod(x**e for x, e in zip(point, exponents)) for c, exponents in terms)
+    return sum(c * prod(x**e for x, e in zip(point, exponents, strict=True)) for c, exponents in terms)
 
 
 @given(spelled_polynomials())

@@ -1,4 +1,4 @@
-"""The lookup ceiling, against enumeration, sampling and a memoriser written out by hand."""
+"""Redundancy, against enumeration, sampling and a memoriser written out by hand."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from separable_cases import CASES, table_of
 
 from modgrok.errors import InputError
 from modgrok.separable import redundancy, redundancy_of_split
+from modgrok.separable.redundancy import twins_and_guesses
 
 
 def memoriser_accuracy(table: np.ndarray, train: np.ndarray) -> Fraction:
     """A lookup table keyed by the whole row and the whole column of a cell: what equal lines alone can answer."""
     rows = [tuple(row) for row in table.tolist()]
-    columns = list(zip(*rows))
+    columns = list(zip(*rows, strict=True))
     known = {(rows[a], columns[b]) for a, b in np.argwhere(train)}
     tested = [(rows[a], columns[b]) for a, b in np.argwhere(~train)]
     return Fraction(sum(cell in known for cell in tested), len(tested))
@@ -48,6 +49,20 @@ def test_no_twins_and_only_twins():
     assert redundancy(np.zeros((2, 2), dtype=int), 0.25) == 1.0
 
 
+def test_a_memoriser_that_guesses_is_right_on_twins_and_on_one_guess_in_p():
+    table = table_of(lambda a, b: a**2 + b, 11)
+    rng = np.random.default_rng(0)
+    hits, tests = 0, 0
+    for _ in range(300):
+        train = rng.permutation(121).reshape(11, 11) < 60
+        known = {(a * a % 11, b) for a, b in np.argwhere(train).tolist()}
+        for a, b in np.argwhere(~train).tolist():
+            hits += (a * a % 11, b) in known or rng.integers(11) == table[a, b]
+            tests += 1
+    assert hits / tests == pytest.approx(twins_and_guesses(redundancy(table, 60 / 121), 11), abs=0.01)
+    assert twins_and_guesses(0.0, 97) == 1 / 97 and twins_and_guesses(1.0, 97) == 1.0
+
+
 def test_three_axes():
     a, b, c = np.meshgrid(*[np.arange(5)] * 3, indexing="ij")
     table = (a + b + c**2) % 5
@@ -57,6 +72,7 @@ def test_three_axes():
     assert redundancy_of_split(table, train) == sum(cell in known for cell in tested) / len(tested)
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_bad_input():
     table = table_of(lambda a, b: a + b, 5)
     for fraction in (0, 1, -0.5, 0.001, float("nan")):

@@ -13,7 +13,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from test_paper_strong import rows as strong_rows
+from strong_rows import rows as strong_rows
 
 from modgrok import cli
 from modgrok.paper import strong_result
@@ -210,7 +210,7 @@ def training_result(item: str) -> dict:
         "verdict": "partly reproduced",
         "notes": ["A note with <angle brackets> & an ampersand, `code | bar` and 3 * 4."],
         "columns": {"step": "step", "test_accuracy": "test accuracy"},
-        "rows": [{"step": k, "test_accuracy": a} for k, a in zip(curves["step"], curves["test_accuracy"])],
+        "rows": [{"step": k, "test_accuracy": a} for k, a in zip(curves["step"], curves["test_accuracy"], strict=True)],
         "curves": curves,
         "neurons": {"ipr_initial": [0.1, 0.2, 0.3], "ipr_final": [0.8, 0.9, 0.9], "alive": [True, True, True]},
     }

@@ -9,8 +9,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from separable_cases import CASES, table_of
-from test_separable import decide_checked
+from separable_cases import CASES, decide_checked, table_of
 
 from modgrok.separable import check_obstruction, check_witness, decide
 from modgrok.separable.verdict import Obstruction, Verdict

@@ -54,7 +54,7 @@ def test_symmetries_agree_with_enumeration(seed):
         expected = set()
         for rho in permutations(range(rows)):
             for kappa in permutations(range(columns)):
-                pairs = set(zip(cells.ravel().tolist(), cells[np.ix_(rho, kappa)].ravel().tolist()))
+                pairs = set(zip(cells.ravel().tolist(), cells[np.ix_(rho, kappa)].ravel().tolist(), strict=True))
                 bijective = len({v for v, _ in pairs}) == len({w for _, w in pairs}) == len(pairs)
                 if rho[0] == 1 and bijective and (not fix_values or all(v == w for v, w in pairs)):
                     expected.add((rho, kappa))

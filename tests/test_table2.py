@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from modgrok.training.models import POWER, Rows, apply
 
 from modgrok.files import write_json
 from modgrok.networks.circuit import Expert
@@ -15,7 +17,6 @@ from modgrok.paper.parts import Parts
 from modgrok.separable import classify_table
 from modgrok.training import ensemble
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.models import POWER, Rows, apply
 from modgrok.training.steps import TrainConfig
 
 RECORDED = Path(__file__).parent.parent / "benchmarks" / "results" / "table2.json"
@@ -42,7 +43,7 @@ def test_the_recorded_run_at_full_settings():
     assert result["settings"] == {"width": 5000, "steps": 2000, "fraction": 0.5, "seeds": 3}
     assert result["verdict"] == "reproduced" and len(result["rows"]) == 12
     for row in result["rows"]:
-        for part, (least, most) in zip(("train", "test"), RANGES[row["polynomial"], row["modulus"]]):
+        for part, (least, most) in zip(("train", "test"), RANGES[row["polynomial"], row["modulus"]], strict=True):
             assert least <= round(row[f"{part}_loss"], 4 if most > 0.005 else 5) <= most
         assert row["train_accuracy"] == pytest.approx(1.0)
         for run in row["runs"]:
@@ -98,7 +99,7 @@ def test_the_mask_is_the_split_that_training_used():
     metrics, experts = train_ensemble(shape, settings, tables, steps=60)
     mask = table2.train_mask(task.shape, config)
     assert (mask.shape, mask.sum()) == ((11, 11), task.shape.train_rows)
-    inputs = np.stack(np.unravel_index(np.arange(121), (11, 11)), axis=1)
+    inputs = jnp.stack(jnp.unravel_index(jnp.arange(121), (11, 11)), axis=1)
     logits = apply(POWER, Expert(experts.embed[0], experts.readout[0], 2), Rows(inputs))
     hits = (np.argmax(logits, axis=1) == tables[0]).reshape(11, 11)
     assert hits[mask].mean() == pytest.approx(float(metrics.train_accuracy[0, -1]))

@@ -11,7 +11,8 @@ from rich.console import Console
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
 from modgrok.errors import InputError
-from modgrok.training import bench, runs
+from modgrok.training import runs
+from modgrok.training.bench import Case, bench
 from modgrok.training.steps import TrainConfig
 
 
@@ -87,23 +88,26 @@ def test_bench_compares_contenders_that_train_the_same_thing(tmp_path, capsys):
     file = tmp_path / "bench.json"
     words = ("train", "--rounds", "2", "--seconds", "0.02", "--case", "11,50,3", "--out", str(file))
     result = call(bench_command, *words)
-    assert json.loads(file.read_text()) == result
-    (case,) = result["cases"]
-    ours, theirs = case["contenders"]["modgrok"], case["contenders"]["jax one-hot"]
-    assert ours["modgrok_is_faster_by"] == 1
-    assert theirs["modgrok_is_faster_by"] == pytest.approx(
-        ours["network_steps_per_second"] / theirs["network_steps_per_second"]
-    )
-    assert ours["loss_after_20_steps"] == pytest.approx(theirs["loss_after_20_steps"], rel=0.1)
-    assert ours["loss_after_20_steps"] < 0.95 / 11
+    assert json.loads(file.read_text()) == result.to_json()
+    assert result.files == (file,) and len(repr(result)) < 200
+    (case,) = result.cases
+    ours, theirs = case.contenders["modgrok"], case.contenders["jax one-hot"]
+    assert ours.modgrok_is_faster_by == 1 and len(ours.by_round) == 2
+    assert theirs.modgrok_is_faster_by == pytest.approx(ours.network_steps_per_second / theirs.network_steps_per_second)
+    assert ours.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=0.1)
+    assert ours.loss_after_20_steps < 0.95 / 11
     bench_command.show(result, Console())
     assert "modgrok is faster by" in capsys.readouterr().out
 
 
 def test_a_case_that_cannot_be_read_is_refused():
-    assert bench_command.read_case("97,500,16") == bench.Case(97, 500, 16)
+    assert Case.read("97,500,16") == Case(97, 500, 16)
     for text in ("97,500", "a,b,c"):
         with pytest.raises(InputError, match="a case is P,WIDTH,NETWORKS"):
-            bench_command.read_case(text)
+            Case.read(text)
     with pytest.raises(InputError, match="needs a modulus above 1"):
-        bench_command.read_case("1,2,3")
+        Case.read("1,2,3")
+    with pytest.raises(InputError, match="at least one round and some time, got 0"):
+        bench(rounds=0)
+    with pytest.raises(InputError, match="bench times train, got 'predict'"):
+        bench("predict")

@@ -152,7 +152,7 @@ def test_where_it_is_measured_does_not_matter():
     whole = advance(shape, settings, examples, state, 30)
     for steps in (1, 9, 20):
         state = advance(shape, settings, examples, state, steps)
-    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state)))
+    assert all(np.array_equal(a, b) for a, b in zip(jax.tree.leaves(whole), jax.tree.leaves(state), strict=True))
 
 
 def test_dead_neurons_leave_no_nan():

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
-    from modgrok.census.verb import CensusRun, census
+    from modgrok.census.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
     from modgrok.inspection.inspecting import Inspection, inspect
@@ -35,7 +35,7 @@ __version__ = "0.2.0"
 HOMES = {
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
-    "census.verb": ("CensusRun", "census"),
+    "census.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
     "inspection.inspecting": ("Inspection", "inspect"),

@@ -14,21 +14,9 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import Any, NoReturn
 
-COMMANDS = {
-    "compile": "compile a polynomial to a network with closed-form weights, and check it",
-    "verify": "check a network against integer arithmetic on every row",
-    "predict": "ask a network for one value",
-    "export": "write a network for ONNX runtimes or PyTorch",
-    "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
-    "train": "train networks on a function and watch them grok",
-    "inspect": "spectra, phases and the analytical network nearest to a trained one",
-    "census": "train thousands of networks by a plan, and draw, fit and query what they show",
-    "bench": "measure training speed side by side with the loops that people write",
-    "mix": "train experts on sums and products, and join them into a network for a polynomial",
-    "paper": "reproduce a table or figure of the paper",
-}
+from modgrok.commands import COMMANDS
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -36,6 +24,21 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         fail(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+class CommandParser(OneLineParser):
+    """The parser of a command: options may stand before, between and after its words."""
+
+    between_words = True
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if not self.between_words:
+            return super().parse_known_args(args, namespace)
+        self.between_words = False
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.between_words = True
 
 
 def fail(message: str) -> NoReturn:
@@ -97,7 +100,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         epilog="Every command takes --json and then prints one JSON object; `modgrok COMMAND --help` says more.",
     )
     parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:

@@ -18,7 +18,6 @@ printed form of a tree never nests deeper than the text it came from, and is rea
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -80,12 +79,12 @@ def children(tree: Tree) -> tuple[Tree, ...]:
 
 def variables(tree: Tree) -> tuple[int, ...]:
     """The indices of the variables that occur, in rising order; n1 for an expression without any."""
+    return tuple(sorted(_occurring(tree))) or (1,)
 
-    def occurring(node: Tree) -> set[int]:
-        own = {node.index} if isinstance(node, Variable) else set()
-        return own.union(*map(occurring, children(node)))
 
-    return tuple(sorted(occurring(tree))) or (1,)
+def _occurring(tree: Tree) -> set[int]:
+    own = {tree.index} if isinstance(tree, Variable) else set()
+    return own.union(*map(_occurring, children(tree)))
 
 
 def negated(tree: Tree) -> Tree:
@@ -301,50 +300,63 @@ def parse(text: str, modulus: int | None = None) -> Tree:
 # --------------------------------------------------------------------------------------------- printing
 
 
+@dataclass(frozen=True)
+class Notation:
+    """How names, powers, products before a digit, and parentheses are written."""
+
+    name: str
+    power: str
+    times: str
+    left: str
+    right: str
+
+    def bare(self, tree: Tree) -> str:
+        match tree:
+            case Integer(value):
+                return str(value)
+            case Variable(index):
+                return self.name.format(index=index)
+            case Power(base, exponent):
+                return self.power.format(base=self.within(base, Integer, Variable), exponent=exponent)
+            case Negation(operand):
+                return "-" + self.within(operand, Integer, Variable, Power, Product)
+            case Product(factors):
+                return self.product(factors)
+            case Sum(terms):
+                return self.sum(*terms)
+
+    def within(self, tree: Tree, *bare_kinds: type) -> str:
+        """In parentheses, unless it is of a kind that needs none here."""
+        return self.bare(tree) if isinstance(tree, bare_kinds) else self.left + self.bare(tree) + self.right
+
+    def sum(self, first: Tree, *rest: Tree) -> str:
+        text = self.within(first, Integer, Variable, Power, Product, Negation)
+        for term in rest:
+            sign, term = (" - ", term.operand) if isinstance(term, Negation) else (" + ", term)
+            text += sign + self.within(term, Integer, Variable, Power, Product)
+        return text
+
+    def product(self, factors: tuple[Tree, ...]) -> str:
+        text = ""
+        for factor in factors:
+            starts_with_digit = isinstance(factor.base if isinstance(factor, Power) else factor, Integer)
+            text += (self.times if starts_with_digit else " ") if text else ""
+            text += self.within(factor, Integer, Variable, Power)
+        return text
+
+
+TEXT = Notation("n{index}", "{base}^{exponent}", "*", "(", ")")
+LATEX = Notation("n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)")
+
+
 def to_text(tree: Tree) -> str:
     """The expression as text; `parse` reads it back to the same tree."""
-    return _write(tree, lambda index: f"n{index}", "{base}^{exponent}", "*", "(", ")")
+    return TEXT.bare(tree)
 
 
 def to_latex(tree: Tree) -> str:
     """The expression as LaTeX; `parse` reads it back to the same tree."""
-    return _write(tree, lambda index: f"n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)")
-
-
-def _write(tree: Tree, name: Callable[[int], str], power: str, times: str, left: str, right: str) -> str:
-    def bare(node: Tree) -> str:
-        match node:
-            case Integer(value):
-                return str(value)
-            case Variable(index):
-                return name(index)
-            case Power(base, exponent):
-                return power.format(base=within(base, Integer, Variable), exponent=exponent)
-            case Negation(operand):
-                return "-" + within(operand, Integer, Variable, Power, Product)
-            case Product(factors):
-                return product(factors)
-            case Sum(terms):
-                first, *rest = terms
-                return within(first, Integer, Variable, Power, Product, Negation) + "".join(
-                    f" - {summand(t.operand)}" if isinstance(t, Negation) else f" + {summand(t)}" for t in rest
-                )
-
-    def within(node: Tree, *bare_kinds: type) -> str:
-        return bare(node) if isinstance(node, bare_kinds) else left + bare(node) + right
-
-    def summand(node: Tree) -> str:
-        return within(node, Integer, Variable, Power, Product)
-
-    def product(factors: tuple[Tree, ...]) -> str:
-        text = ""
-        for factor in factors:
-            starts_with_digit = isinstance(factor.base if isinstance(factor, Power) else factor, Integer)
-            text += (times if starts_with_digit else " ") if text else ""
-            text += within(factor, Integer, Variable, Power)
-        return text
-
-    return bare(tree)
+    return LATEX.bare(tree)
 
 
 def read(text: str, mod: int | None) -> tuple[Tree, int]:
@@ -352,6 +364,6 @@ def read(text: str, mod: int | None) -> tuple[Tree, int]:
     tree, written = parse_with_modulus(text)
     modulus = mod if written is None else written
     if modulus is None:
-        raise InputError("a modulus is needed: give mod=97 (--mod 97), or end the expression with 'mod 97'")
+        raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
     parse(text, mod)  # refuses two moduli that differ
     return tree, check_modulus(modulus)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 from functools import lru_cache
 from math import gcd, isqrt, lcm
+from typing import SupportsIndex, TypeAlias
 
 import numpy as np
 from jaxtyping import Int
@@ -18,10 +19,12 @@ from modgrok.errors import InputError
 
 LARGEST_MODULUS = 1 << 20
 
-IntArray = Int[np.ndarray, "..."]
+IntArray: TypeAlias = Int[np.ndarray, "..."]
+Residues: TypeAlias = IntArray | np.integer | int
+"""Residues of any shape; NumPy makes a scalar of what has no axes."""
 
 
-def check_modulus(modulus: int) -> int:
+def check_modulus(modulus: SupportsIndex) -> int:
     """`modulus` itself if networks can be built for it; an `InputError` otherwise."""
     try:
         modulus = operator.index(modulus)
@@ -85,7 +88,7 @@ def generator(p: int) -> int:
 
 
 @lru_cache(maxsize=64)
-def exp_table(p: int) -> Int[np.ndarray, p - 1]:
+def exp_table(p: int) -> Int[np.ndarray, "{p}-1"]:
     """exp_table(p)[r] = g^r for r = 0 … p-2."""
     g, power, powers = generator(p), 1, np.empty(p - 1, dtype=np.int64)
     for r in range(p - 1):
@@ -96,7 +99,7 @@ def exp_table(p: int) -> Int[np.ndarray, p - 1]:
 
 
 @lru_cache(maxsize=64)
-def log_table(p: int) -> Int[np.ndarray, "p"]:
+def log_table(p: int) -> Int[np.ndarray, "{p}"]:
     """log_table(p)[g^r] = r; the logarithm of 0 does not exist and stands as -1."""
     logs = np.full(p, -1, dtype=np.int64)
     logs[exp_table(p)] = np.arange(p - 1)
@@ -135,7 +138,7 @@ def powers(base: IntArray, exponent: int, m: int) -> IntArray:
         if exponent & 1:
             result = result * square % m
         square, exponent = square * square % m, exponent >> 1
-    return result
+    return np.asarray(result)
 
 
 def inverse(a: int, m: int) -> int:

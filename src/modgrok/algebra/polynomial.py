@@ -8,7 +8,7 @@ values alone and `expand` from the tree. Which of the two is used is a question 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
 
@@ -31,6 +31,7 @@ from modgrok.algebra.expression import (
 )
 from modgrok.algebra.field import (
     IntArray,
+    Residues,
     check_modulus,
     check_prime,
     exp_table,
@@ -62,34 +63,30 @@ Terms = dict[tuple[int, ...], int]
 # ---------------------------------------------------------------------------------------- values and tables
 
 
-def evaluate(tree: Tree, values: Mapping[int, IntArray], modulus: int) -> IntArray:
-    """The values of an expression; `values` maps variables to residue arrays, which are broadcast together."""
-
-    def value(node: Tree) -> IntArray:
-        match node:
-            case Integer(number):
-                return np.asarray(number % modulus)
-            case Variable(index):
-                return values[index]
-            case Negation(operand):
-                return -value(operand) % modulus
-            case Power(base, exponent):
-                return _power(value(base), exponent, modulus)
-            case Sum(terms):
-                return _fold(np.add, terms)
-            case Product(factors):
-                return _fold(np.multiply, factors)
-
-    def _fold(operation: Callable[[IntArray, IntArray], IntArray], nodes: Sequence[Tree]) -> IntArray:
-        result = value(nodes[0])
-        for node in nodes[1:]:
-            result = operation(result, value(node)) % modulus
-        return result
-
-    return np.asarray(value(tree))
+def evaluate(tree: Tree, values: Mapping[int, Residues], modulus: int) -> IntArray:
+    """The values of an expression; `values` maps variables to residues, whose arrays are broadcast together."""
+    return np.asarray(_value(tree, values, modulus))
 
 
-def _power(base: IntArray, exponent: int, modulus: int) -> IntArray:
+def _value(tree: Tree, values: Mapping[int, Residues], modulus: int) -> Residues:
+    match tree:
+        case Integer(number):
+            return np.asarray(number % modulus)
+        case Variable(index):
+            return values[index]
+        case Negation(operand):
+            return -_value(operand, values, modulus) % modulus
+        case Power(base, exponent):
+            return _power(_value(base, values, modulus), exponent, modulus)
+        case Sum(parts) | Product(parts):
+            operation = np.add if isinstance(tree, Sum) else np.multiply
+            result = _value(parts[0], values, modulus)
+            for part in parts[1:]:
+                result = operation(result, _value(part, values, modulus)) % modulus
+            return result
+
+
+def _power(base: Residues, exponent: int, modulus: int) -> IntArray:
     """Powers of residues, looked up in the table of all of them where that is shorter."""
     if np.size(base) <= modulus:
         return powers(np.asarray(base), exponent, modulus)
@@ -143,17 +140,15 @@ def check_table(tree: Tree, modulus: int, axes: int) -> None:
 
 def table_work(tree: Tree, modulus: int) -> int:
     """Operations that filling the table takes: a subexpression costs only as many cells as it has variables."""
-    work = 0
+    return _work(tree, modulus)[0]
 
-    def occurring(node: Tree) -> frozenset[int]:
-        nonlocal work
-        below = [occurring(child) for child in children(node)]
-        own = frozenset({node.index}) if isinstance(node, Variable) else frozenset[int]().union(*below)
-        work += modulus ** len(own) * max(1, len(below) - 1)
-        return own
 
-    occurring(tree)
-    return work
+def _work(tree: Tree, modulus: int) -> tuple[int, frozenset[int]]:
+    """Operations for a subexpression and all below it, and the variables that occur in it."""
+    below = [_work(child, modulus) for child in children(tree)]
+    occurring = frozenset({tree.index} if isinstance(tree, Variable) else ()).union(*(found for _, found in below))
+    own = modulus ** len(occurring) * max(1, len(below) - 1)
+    return own + sum(work for work, _ in below), occurring
 
 
 # -------------------------------------------------------------------------------------- reduced polynomials
@@ -216,65 +211,70 @@ def expand(tree: Tree, modulus: int) -> Polynomial:
 
     Exponents are reduced on the way: as functions, b^e and b^reduce_exponent(e) are equal for any b.
     """
-    check_modulus(modulus)
     axes = variables(tree)
-    one = {(0,) * len(axes): 1}
-    budget = LARGEST_EXPANSION
-    reduced_below = sum(power_period(modulus))
+    return polynomial(modulus, axes, Expansion(check_modulus(modulus), axes).terms(tree))
 
-    def multiply(left: Terms, right: Terms) -> Terms:
-        nonlocal budget
-        budget -= len(left) * len(right)
-        if budget < 0:
+
+class Expansion:
+    """Multiplies out one expression, and counts the products of terms that it takes."""
+
+    def __init__(self, modulus: int, axes: tuple[int, ...]) -> None:
+        self.modulus, self.axes = modulus, axes
+        self.one: Terms = {(0,) * len(axes): 1}
+        self.budget = LARGEST_EXPANSION
+        self.reduced_below = sum(power_period(modulus))
+
+    def terms(self, tree: Tree) -> Terms:
+        modulus = self.modulus
+        match tree:
+            case Integer(number):
+                return {monomial: number % modulus for monomial in self.one if number % modulus}
+            case Variable(index):
+                return {tuple(int(index == axis) for axis in self.axes): 1}
+            case Negation(operand):
+                return {monomial: -c % modulus for monomial, c in self.terms(operand).items()}
+            case Power(base, exponent):
+                return self.power(self.terms(base), exponent)
+            case Sum(parts):
+                total: Terms = {}
+                for part in parts:
+                    for monomial, c in self.terms(part).items():
+                        total[monomial] = (total.get(monomial, 0) + c) % modulus
+                return {monomial: c for monomial, c in total.items() if c}
+            case Product(parts):
+                result = self.one
+                for part in parts:
+                    result = self.multiply(result, self.terms(part))
+                return result
+
+    def multiply(self, left: Terms, right: Terms) -> Terms:
+        self.budget -= len(left) * len(right)
+        if self.budget < 0:
             raise ExpansionTooLong
         result: Terms = {}
         for (a, c), (b, d) in cartesian(left.items(), right.items()):
             monomial = tuple(map(operator.add, a, b))
-            if max(monomial) >= reduced_below:
-                monomial = tuple(reduce_exponent(e, modulus) for e in monomial)
-            result[monomial] = (result.get(monomial, 0) + c * d) % modulus
+            if max(monomial) >= self.reduced_below:
+                monomial = tuple(reduce_exponent(e, self.modulus) for e in monomial)
+            result[monomial] = (result.get(monomial, 0) + c * d) % self.modulus
         return {monomial: c for monomial, c in result.items() if c}
 
-    def raise_to(base: Terms, exponent: int) -> Terms:
-        exponent = reduce_exponent(exponent, modulus)
+    def power(self, base: Terms, exponent: int) -> Terms:
+        exponent = reduce_exponent(exponent, self.modulus)
         if len(base) <= 1:
             return {
-                tuple(reduce_exponent(e * exponent, modulus) for e in monomial): power
+                tuple(reduce_exponent(e * exponent, self.modulus) for e in monomial): power
                 for monomial, c in base.items()
-                if (power := pow(c, exponent, modulus))
-            } or ({} if exponent else one)
-        result = one
+                if (power := pow(c, exponent, self.modulus))
+            } or ({} if exponent else self.one)
+        result = self.one
         while exponent:
             if exponent & 1:
-                result = multiply(result, base)
+                result = self.multiply(result, base)
             exponent >>= 1
             if exponent:
-                base = multiply(base, base)
+                base = self.multiply(base, base)
         return result
-
-    def terms_of(node: Tree) -> Terms:
-        match node:
-            case Integer(number):
-                return {monomial: number % modulus for monomial in one if number % modulus}
-            case Variable(index):
-                return {tuple(int(index == axis) for axis in axes): 1}
-            case Negation(operand):
-                return {monomial: -c % modulus for monomial, c in terms_of(operand).items()}
-            case Power(base, exponent):
-                return raise_to(terms_of(base), exponent)
-            case Sum(terms):
-                total: Terms = {}
-                for term in terms:
-                    for monomial, c in terms_of(term).items():
-                        total[monomial] = (total.get(monomial, 0) + c) % modulus
-                return {monomial: c for monomial, c in total.items() if c}
-            case Product(factors):
-                result = one
-                for factor in factors:
-                    result = multiply(result, terms_of(factor))
-                return result
-
-    return polynomial(modulus, axes, terms_of(tree))
 
 
 def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int]) -> Polynomial:
@@ -298,8 +298,8 @@ def from_table(table: Int[np.ndarray, "p ..."], modulus: int, over: Sequence[int
             "use a smaller modulus or a sparser expression"
         )
     places = np.nonzero(coefficients)
-    monomials = zip(*(axis.tolist() for axis in places))
-    return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist())))
+    monomials = zip(*(axis.tolist() for axis in places), strict=True)
+    return polynomial(p, over, dict(zip(monomials, coefficients[places].astype(int).tolist(), strict=True)))
 
 
 def check_interpolation(p: int, axes: int) -> None:
@@ -333,7 +333,7 @@ def _interpolation(p: int, block: int = 256) -> Iterator[Float[np.ndarray, "bloc
 def _monomial_tree(over: Sequence[int], exponents: Sequence[int], coefficient: int) -> Tree:
     factors: list[Tree] = [
         Variable(index) if exponent == 1 else Power(Variable(index), exponent)
-        for index, exponent in zip(over, exponents)
+        for index, exponent in zip(over, exponents, strict=True)
         if exponent
     ]
     if coefficient != 1 or not factors:

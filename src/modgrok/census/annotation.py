@@ -6,6 +6,8 @@ census.parquet. Rows that have them already keep them.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ import pyarrow as pa
 from modgrok.census import store
 from modgrok.census.families import make_table
 from modgrok.progress import Progress
+from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
 from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 
@@ -34,10 +37,33 @@ ANNOTATIONS = pa.schema(
 )
 
 
-def annotate(folder: Path, *, progress: Progress = lambda done, total: None) -> pa.Table:
-    """Every row of the census with its annotations, which are written to the folder too."""
+@dataclass(frozen=True, repr=False)
+class Annotated(Result):
+    """A census whose rows all have their annotations, and how many of them had none before."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    rows_total: int
+    rows_annotated: int
+    seconds: float
+
+    def summary(self) -> str:
+        return f"{self.rows_annotated:,} of {self.rows_total:,} rows of {self.folder} were annotated now"
+
+
+def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotated:
+    """Add verdict, redundancy and complexities to every row of a census that lacks them.
+
+    Arguments:
+        folder: the folder of the census.
+        progress: called with the rows that are done, and with those that lacked annotations.
+
+    Returns:
+        An `Annotated`: how many rows there are, and how many were annotated now.
+    """
+    started, folder = time.perf_counter(), Path(folder)
     rows = store.read_rows(folder)
-    columns = {
+    columns: dict[str, list[Any]] = {
         field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
         for field in ANNOTATIONS
     }
@@ -45,40 +71,49 @@ def annotate(folder: Path, *, progress: Progress = lambda done, total: None) -> 
     keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
     missing.sort(key=lambda k: tuple(keys[k].values()))
     for done, k in enumerate(missing):
-        for name, value in facts(**keys[k]).items():
+        for name, value in field_values(facts(**keys[k])).items():
             columns[name][k] = value
-        progress(done + 1, len(missing))
+        if progress is not None:
+            progress(done + 1, len(missing))
     for field in ANNOTATIONS:
         if field.name in rows.column_names:
             rows = rows.drop_columns(field.name)
         rows = rows.append_column(field, pa.array(columns[field.name], field.type))
     store.write_rows(folder / store.WHOLE, rows)
-    return rows
+    return Annotated(folder, (folder / store.WHOLE,), len(rows), len(missing), time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The annotations of one row; what depends on a split is None where every cell trains."""
+
+    verdict: str
+    verdict_family: str | None
+    redundancy: float | None
+    permuted_redundancy: float | None
+    orbit_redundancy: float | None
+    effective_rank: float
+    unfolding_norm: float
 
 
 @lru_cache(maxsize=8)
-def facts(family: str, table_seed: int, modulus: int, fraction: float) -> dict[str, Any]:
-    """The annotations of one row; what depends on a split is null where every cell trains."""
-    table = make_table(family, modulus, table_seed)
-    lookups = {
-        name: measure(table.values, fraction) if fraction < 1 else None
-        for name, measure in (
-            ("redundancy", redundancy),
-            ("permuted_redundancy", permuted_redundancy),
-            ("orbit_redundancy", orbit_redundancy),
-        )
-    }
-    return table_facts(family, table_seed, modulus) | lookups
+def facts(family: str, table_seed: int, modulus: int, fraction: float) -> Facts:
+    """What is known of a table of a family, for a training fraction."""
+    known = table_facts(family, table_seed, modulus)
+    if fraction == 1:
+        return known
+    values = make_table(family, modulus, table_seed).values
+    return replace(
+        known,
+        redundancy=redundancy(values, fraction),
+        permuted_redundancy=permuted_redundancy(values, fraction),
+        orbit_redundancy=orbit_redundancy(values, fraction),
+    )
 
 
 @lru_cache(maxsize=8)
-def table_facts(family: str, table_seed: int, modulus: int) -> dict[str, Any]:
+def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
     """What does not depend on the training fraction."""
     values = make_table(family, modulus, table_seed).values
     found = classify_table(values, modulus, time_limit=TIME_LIMIT)
-    return {
-        "verdict": found.status,
-        "verdict_family": found.best.family if found.best else None,
-        "effective_rank": effective_rank(values),
-        "unfolding_norm": unfolding_norm(values),
-    }
+    return Facts(found.status, found.family, None, None, None, effective_rank(values), unfolding_norm(values))

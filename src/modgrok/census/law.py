@@ -1,8 +1,9 @@
-"""Fit the loss law to a census, and say how well it holds: per setting, per family, and with one curve for all."""
+"""How well the loss law holds in a census: per setting, per family, and with one curve for all."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,8 +12,11 @@ from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
 from modgrok.errors import InputError
-from modgrok.loss_law.law import Curve, cross_validated, fit_curve, odds, random_features, with_errors
-from modgrok.training.steps import TrainConfig
+from modgrok.loss_law.curve import cross_validated, fit_curve
+from modgrok.loss_law.from_table import complexity
+from modgrok.loss_law.law import SETTING, odds, random_features
+from modgrok.results import Result
+from modgrok.training.config import TrainConfig
 
 Columns = dict[str, np.ndarray]
 
@@ -21,8 +25,6 @@ STATIONARY = 1000
 FEATURES = random_features(1, 1, 1, 1).size
 FREE = 0.05
 """Below this share unexplained, a random table counts as memorised for free."""
-SETTING = ("modulus", "width", "fraction", "steps")
-FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale", "model", "loss", "optimiser")
 
 
 class Setting(NamedTuple):
@@ -48,7 +50,7 @@ def columns_of(rows: pa.Table) -> Columns:
     found = {name: rows[name].to_numpy(zero_copy_only=False) for name in rows.column_names}
     for name in ("train_loss", "test_accuracy"):
         found[name] = found[name].astype(float)
-    keys = zip(found["family"], found["modulus"], found["table_seed"])
+    keys = zip(found["family"], found["modulus"], found["table_seed"], strict=True)
     found["table"] = np.array([f"{family}|{modulus}|{seed}" for family, modulus, seed in keys], dtype=str)
     return found
 
@@ -59,9 +61,9 @@ def settings_of(census: Columns, *, steps: int | None = None) -> Iterator[Settin
     for name in ("learning_rate", "weight_decay"):
         wanted &= census[name] == getattr(TrainConfig, name)
     wanted &= census["steps"] == steps if steps is not None else census["steps"] >= STATIONARY
-    keys = sorted(set(zip(*(census[name][wanted].tolist() for name in SETTING))))
+    keys = sorted(set(zip(*(census[name][wanted].tolist() for name in SETTING), strict=True)))
     for key in keys:
-        rows = wanted & np.all([census[name] == value for name, value in zip(SETTING, key)], axis=0)
+        rows = wanted & np.all([census[name] == value for name, value in zip(SETTING, key, strict=True)], axis=0)
         random = rows & (census["family"] == "random")
         if random.any():
             modulus, width, fraction, measured = key
@@ -84,57 +86,116 @@ def ratios(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row"]
 # ------------------------------------------------------------------------------------------------ how well it holds
 
 
-def evaluate(census: Columns) -> dict[str, Any]:
-    """Cross-validated errors at the last step: each setting with its own curve, and one curve for all."""
+@dataclass(frozen=True)
+class SettingErrors:
+    """How well the law holds at one setting: with a curve of its own, and with the one for all.
+
+    `spearman` is the rank correlation of loss and accuracy, `random_unexplained` p times the loss of random tables.
+    """
+
+    modulus: int
+    width: int
+    fraction: float
+    steps: int
+    tables: int
+    spearman: float
+    error: float
+    error_one_curve: float
+    random_unexplained: float
+    memorised_for_free: bool
+
+
+@dataclass(frozen=True)
+class FamilyErrors:
+    """How well the law holds for the tables of one family, at all settings."""
+
+    family: str
+    networks: int
+    accuracy: float
+    error: float
+    error_one_curve: float
+
+
+@dataclass(frozen=True)
+class NormalisationError:
+    """The error of one curve for all settings over some normalised loss."""
+
+    one_curve_over: str
+    error: float
+
+
+@dataclass(frozen=True, repr=False)
+class LawErrors(Result):
+    """Cross-validated mean absolute errors of the law over the `evaluated` networks, at the last step."""
+
+    evaluated: int
+    error_own_curves: float
+    error_one_curve: float
+    error_one_curve_not_free: float | None
+    error_one_curve_half: float | None
+    error_held_out_settings: float | None
+    errors_by_normalisation: tuple[NormalisationError, ...]
+    errors_by_setting: tuple[SettingErrors, ...]
+    errors_by_family: tuple[FamilyErrors, ...]
+
+    def summary(self) -> str:
+        return (
+            f"mean absolute error {self.error_own_curves:.3f} with a curve for each of {len(self.errors_by_setting)} "
+            f"settings, {self.error_one_curve:.3f} with one for all, over {self.evaluated:,} networks"
+        )
+
+
+def evaluate(census: Columns) -> LawErrors:
+    """Errors at the last step, on tables that no curve has seen: a curve for each setting, and one for all."""
     settings = list(settings_of(census, steps=last_step(census)))
     if not settings:
         raise InputError("the law needs random tables at some training fraction below 1; add `random = 8` to the plan")
-    accuracy, table = census["test_accuracy"], census["table"]
+    accuracy, table, loss = census["test_accuracy"], census["table"], census["train_loss"]
     rows = np.any([setting.rows for setting in settings], axis=0)
     own = np.full(len(accuracy), np.nan)
     for setting in settings:
         k = setting.rows
-        own[k] = cross_validated(census["train_loss"][k], accuracy[k], table[k])
+        own[k] = cross_validated(loss[k], accuracy[k], table[k])
     ratio = ratios(census, settings)
     one = np.full(len(accuracy), np.nan)
     one[rows] = cross_validated(ratio[rows], accuracy[rows], table[rows])
     apart = held_out(census, settings)
-    half = rows & (census["fraction"] == 0.5)
-    costly = [s for s in settings if not s.memorised_for_free]
-    return {
-        "settings": [
-            s.label()
-            | {
-                "tables": int(s.rows.sum()),
-                "spearman": float(spearmanr(census["train_loss"][s.rows], accuracy[s.rows])[0]),
-                "error": error(own, accuracy, s.rows),
-                "error_one_curve": error(one, accuracy, s.rows),
-                "random_unexplained": s.random_odds / (1 + s.random_odds),
-                "memorised_for_free": s.memorised_for_free,
-            }
-            for s in settings
-        ],
-        "families": [
-            {
-                "family": str(family),
-                "rows": int((rows & (census["family"] == family)).sum()),
-                "accuracy": float(accuracy[rows & (census["family"] == family)].mean()),
-                "error": error(own, accuracy, rows & (census["family"] == family)),
-                "error_one_curve": error(one, accuracy, rows & (census["family"] == family)),
-            }
-            for family in sorted(set(census["family"][rows]))
-        ],
-        "normalisations": [
-            {"one curve over": name, "error": cross_validated_error(census, x, rows)}
+    costly = [s.rows for s in settings if not s.memorised_for_free]
+    by_family = {str(family): rows & (census["family"] == family) for family in sorted(set(census["family"][rows]))}
+    return LawErrors(
+        evaluated=int(rows.sum()),
+        error_own_curves=error(own, accuracy, rows),
+        error_one_curve=error(one, accuracy, rows),
+        error_one_curve_not_free=error(one, accuracy, np.any(costly, axis=0)) if costly else None,
+        error_one_curve_half=error_if_any(one, accuracy, rows & (census["fraction"] == 0.5)),
+        error_held_out_settings=error_if_any(apart, accuracy, inner_rows(census, settings) & np.isfinite(apart)),
+        errors_by_normalisation=tuple(
+            NormalisationError(name, cross_validated_error(census, x, rows))
             for name, x in normalisations(census, settings).items()
-        ],
-        "error_own_curves": error(own, accuracy, rows),
-        "error_one_curve": error(one, accuracy, rows),
-        "error_one_curve_half": error(one, accuracy, half),
-        "error_one_curve_not_free": error(one, accuracy, np.any([s.rows for s in costly], axis=0)) if costly else None,
-        "error_held_out_settings": error(apart, accuracy, inner_rows(census, settings) & np.isfinite(apart)),
-        "rows": int(rows.sum()),
-    }
+        ),
+        errors_by_setting=tuple(
+            SettingErrors(
+                **s.label(),
+                tables=int(s.rows.sum()),
+                spearman=float(spearmanr(loss[s.rows], accuracy[s.rows])[0]),
+                error=error(own, accuracy, s.rows),
+                error_one_curve=error(one, accuracy, s.rows),
+                random_unexplained=s.random_odds / (1 + s.random_odds),
+                memorised_for_free=s.memorised_for_free,
+            )
+            for s in settings
+        ),
+        errors_by_family=tuple(
+            FamilyErrors(
+                family,
+                networks=int(k.sum()),
+                accuracy=float(accuracy[k].mean()),
+                error=error(own, accuracy, k),
+                error_one_curve=error(one, accuracy, k),
+            )
+            for family, k in by_family.items()
+        ),
+    )
 
 
 def normalisations(census: Columns, settings: list[Setting]) -> dict[str, Float[np.ndarray, "row"]]:
@@ -160,14 +221,18 @@ def cross_validated_error(census: Columns, x: Float[np.ndarray, "row"], rows: Bo
     return float(np.abs(cross_validated(x[rows], accuracy, census["table"][rows]) - accuracy).mean())
 
 
-def error(predicted: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float | None:
-    """The mean absolute error over some rows; None over none."""
-    return float(np.abs(predicted[rows] - accuracy[rows]).mean()) if rows.any() else None
+def error(expected: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float:
+    """The mean absolute error over some rows."""
+    return float(np.abs(expected[rows] - accuracy[rows]).mean())
+
+
+def error_if_any(expected: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float | None:
+    return error(expected, accuracy, rows) if rows.any() else None
 
 
 def held_out(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row"]:
-    """Each setting predicted from all others: their curve, and the odds of random tables interpolated between them."""
-    predicted = np.full(len(census["steps"]), np.nan)
+    """Each setting expected from all others: their curve, and the odds of random tables interpolated between them."""
+    expected = np.full(len(census["steps"]), np.nan)
     for setting in settings:
         others = [s for s in settings if s.label() | {"steps": 0} != setting.label() | {"steps": 0}]
         if len(others) < FEATURES:
@@ -175,8 +240,8 @@ def held_out(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row
         ratio, rest = ratios(census, others), np.any([s.rows for s in others], axis=0)
         reference = np.exp(random_features(**setting.label()) @ fit_random(others))
         x = odds(census["train_loss"][setting.rows], setting.modulus) / reference
-        predicted[setting.rows] = fit_curve(ratio[rest], census["test_accuracy"][rest]).at(x)
-    return predicted
+        expected[setting.rows] = fit_curve(ratio[rest], census["test_accuracy"][rest]).at(x)
+    return expected
 
 
 def inner_rows(census: Columns, settings: list[Setting]) -> Bool[np.ndarray, "row"]:
@@ -197,66 +262,6 @@ def fit_random(settings: list[Setting]) -> Float[np.ndarray, "feature"]:
     return np.linalg.lstsq(features, np.log([s.random_odds for s in settings]), rcond=None)[0]
 
 
-# ------------------------------------------------------------------------------------------------ what is shipped
-
-
-def calibrate(census: Columns, made_by: str) -> dict[str, Any]:
-    """The content of calibration.json."""
-    settings = list(settings_of(census))
-    accuracy, table = census["test_accuracy"], census["table"]
-    inner = inner_rows(census, settings) if len(settings) > FEATURES else np.zeros(0, bool)
-    if not inner.any():
-        raise InputError(
-            f"a calibration interpolates between more than {FEATURES} settings of several moduli and widths, with "
-            f"random tables and {STATIONARY} steps or more; this census has {len(settings)}"
-        )
-    rows = np.any([s.rows for s in settings], axis=0)
-    ratio = ratios(census, settings)
-    curve = with_errors(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
-    common = several_moduli(settings)
-    return {
-        "made_by": made_by,
-        "networks": len(set(census["network"].tolist())),
-        "covers": {name: span(common, name) for name in SETTING},
-        "fixed": {name: getattr(TrainConfig, name) for name in FIXED},
-        "from_table": from_table(census, common),
-        "random_odds": [float(f"{value:.6g}") for value in fit_random(settings)],
-        "curve": curve.json(),
-        "settings": [
-            s.label() | {"tables": int(s.rows.sum()), "curve": own_curve(census, s, accuracy, table).json()}
-            for s in settings
-        ],
-    }
-
-
-def from_table(census: Columns, settings: list[Setting]) -> dict[str, Any]:
-    """For each fraction the curve over `table_complexity`, with its errors above the floor of the redundancy."""
-    last = last_step(census)
-    curves = []
-    for fraction in sorted({s.fraction for s in settings}):
-        rows = np.any([s.rows for s in settings if s.fraction == fraction and s.steps == last], axis=0)
-        x, accuracy = table_complexity(census)[rows], census["test_accuracy"][rows]
-        predicted = np.maximum(
-            cross_validated(x, accuracy, census["table"][rows]), census["redundancy"][rows].astype(float)
-        )
-        curve = with_errors(fit_curve(x, accuracy), predicted, accuracy)
-        curves.append(
-            {"fraction": fraction, "error": float(np.abs(predicted - accuracy).mean()), "curve": curve.json()}
-        )
-    return {"modulus": span(settings, "modulus"), "curves": curves}
-
-
 def table_complexity(census: Columns) -> Float[np.ndarray, "row"]:
-    """The effective rank, which counts as 0 for tables in the class."""
-    return np.where(census["verdict"] == "in-class", 0.0, census["effective_rank"].astype(float))
-
-
-def span(settings: list[Setting], name: str) -> list[float]:
-    values = [getattr(s, name) for s in settings]
-    return [min(values), max(values)]
-
-
-def own_curve(census: Columns, setting: Setting, accuracy: np.ndarray, table: np.ndarray) -> Curve:
-    k = setting.rows
-    x = census["train_loss"][k]
-    return with_errors(fit_curve(x, accuracy[k]), cross_validated(x, accuracy[k], table[k]), accuracy[k])
+    """The complexity of every row's table, as `expected_from_table` takes it."""
+    return complexity(census["effective_rank"].astype(float), census["verdict"] == "in-class")

@@ -30,8 +30,11 @@ import numpy as np
 from modgrok.algebra.field import check_prime
 from modgrok.census.families import check_family
 from modgrok.errors import InputError
+from modgrok.networks.models import Power
+from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
-from modgrok.training.steps import Shape, TrainConfig
+from modgrok.training.presets import DEFAULTS
+from modgrok.training.steps import Shape
 
 LARGEST_CENSUS = 1_000_000
 
@@ -52,7 +55,7 @@ class CensusNetwork(NamedTuple):
     @property
     def shape(self) -> Shape:
         train_rows = train_count(self.fraction, self.modulus**2)
-        return Shape(self.modulus, 2, self.width, 2, train_rows)
+        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), train_rows)
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Settings:
     fractions: tuple[float, ...]
     share: float = 1.0
     seeds: int = 1
-    learning_rate: float = TrainConfig.learning_rate
-    weight_decay: float = TrainConfig.weight_decay
+    learning_rate: float = DEFAULTS["learning_rate"]
+    weight_decay: float = DEFAULTS["weight_decay"]
 
     def __post_init__(self) -> None:
         for modulus in self.moduli:
@@ -122,7 +125,7 @@ class CensusPlan:
                         )
                         number += 1
 
-    def json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
         return {"steps": self.steps, "tables": self.tables, "settings": [dataclasses.asdict(s) for s in self.settings]}
 

@@ -5,21 +5,26 @@ Each predictor gets its own monotone fit to the test accuracies and is judged on
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
 from modgrok.census.law import Columns, error, last_step, settings_of, table_complexity
-from modgrok.loss_law.law import cross_validated, odds
+from modgrok.loss_law.curve import cross_validated
+from modgrok.loss_law.from_table import at_least_twins
+from modgrok.loss_law.law import odds
 
 HALF = 0.5
+FEWEST_TABLES = 100
+"""Tables that a setting must have for its errors to count."""
 
 PREDICTORS = {
     "train_loss": "training loss on half of the table (the loss law, for comparison)",
     "whole_table_loss": "training loss on the whole table",
-    "complexity": "the effective rank, 0 in the class, with the redundancy as a floor (used by classify)",
+    "complexity": "the effective rank, 0 in the class, or the redundancy where it promises more (used by classify)",
     "effective_rank": "effective rank of the coincidence matrix Σ_q T_q ⊗ T_q",
     "orbit_redundancy": "redundancy up to automorphisms (orbits by refinement)",
     "permuted_redundancy": "redundancy up to value permutations",
@@ -28,6 +33,18 @@ PREDICTORS = {
     "none": "nothing: the median accuracy",
 }
 NEEDS_TRAINING = ("train_loss", "whole_table_loss")
+
+
+@dataclass(frozen=True)
+class PredictorError:
+    """How well one number tells the test accuracy: its mean error, rank correlation, and the errors at each setting."""
+
+    predictor: str
+    meaning: str
+    training_free: bool
+    error: float
+    spearman: float
+    errors: Mapping[str, float]
 
 
 def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str, Float[np.ndarray, "some"]]:
@@ -47,11 +64,12 @@ def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str
 def whole_table_loss(census: Columns, rows: Bool[np.ndarray, "row"]) -> Float[np.ndarray, "some"]:
     """The odds of the loss on the whole table, from the run of the same table with training fraction 1."""
     whole = (census["fraction"] == 1) & (census["steps"] == last_step(census))
-    losses = dict(zip(census["table"][whole], odds(census["train_loss"][whole], census["modulus"][whole])))
+    values = odds(census["train_loss"][whole], census["modulus"][whole])
+    losses = dict(zip(census["table"][whole], values, strict=True))
     return np.array([losses.get(table, np.nan) for table in census["table"][rows]])
 
 
-def evaluate(census: Columns) -> list[dict[str, Any]]:
+def evaluate(census: Columns) -> tuple[PredictorError, ...]:
     """Errors of every predictor at half of the table, per modulus and width, best first."""
     settings = [s for s in settings_of(census, steps=last_step(census)) if s.fraction == HALF]
     found = []
@@ -61,16 +79,15 @@ def evaluate(census: Columns) -> list[dict[str, Any]]:
             x = predictor_values(census, setting.rows)[name]
             accuracy, table = census["test_accuracy"][setting.rows], census["table"][setting.rows]
             known = np.isfinite(x)
-            if known.sum() < 100:
+            if known.sum() < FEWEST_TABLES:
                 continue
-            predicted = np.full(len(x), np.nan)
-            predicted[known] = cross_validated(x[known], accuracy[known], table[known])
+            expected = np.full(len(x), np.nan)
+            expected[known] = cross_validated(x[known], accuracy[known], table[known])
             if name == "complexity":
-                predicted = np.maximum(predicted, census["redundancy"][setting.rows].astype(float))
-            errors[f"p={setting.modulus} width {setting.width}"] = error(predicted, accuracy, known)
+                expected = at_least_twins(expected, census["redundancy"][setting.rows].astype(float))
+            errors[f"p={setting.modulus} width {setting.width}"] = error(expected, accuracy, known)
             ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
         if errors:
-            mean = float(np.mean(list(errors.values())))
-            about = {"predictor": name, "meaning": meaning, "training_free": name not in NEEDS_TRAINING}
-            found.append(about | {"error": mean, "spearman": float(np.mean(ranks)), "errors": errors})
-    return sorted(found, key=lambda row: row["error"])
+            mean, rank = float(np.mean(list(errors.values()))), float(np.mean(ranks))
+            found.append(PredictorError(name, meaning, name not in NEEDS_TRAINING, mean, rank, errors))
+    return tuple(sorted(found, key=lambda row: row.error))

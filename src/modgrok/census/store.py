@@ -11,7 +11,6 @@ in census.parquet counts once, as it stands in the latter.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -47,14 +46,14 @@ WHOLE = "census.parquet"
 def claim_folder(plan: CensusPlan, folder: Path) -> None:
     """Make `folder` the folder of this plan, or refuse where it holds something else."""
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder with --out")
+        raise InputError(f"{folder} is a file; a census needs a folder of its own: give out= (--out)")
     if (folder / "plan.json").exists():
         if load_stored_plan(folder) != plan:
-            raise InputError(f"{folder} holds the census of another plan; choose another folder with --out")
+            raise InputError(f"{folder} holds the census of another plan; choose another folder: out= (--out)")
     elif folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty and not a census; choose another folder with --out")
+        raise InputError(f"{folder} is not empty and not a census; choose another folder: out= (--out)")
     else:
-        write_json(folder / "plan.json", plan.json())
+        write_json(folder / "plan.json", plan.to_json())
 
 
 def load_stored_plan(folder: Path) -> CensusPlan:
@@ -75,17 +74,30 @@ def write_chunk(folder: Path, rows: pa.Table) -> Path:
     return path
 
 
+def files(folder: Path) -> tuple[Path, ...]:
+    """The files that hold the rows of a census."""
+    whole = [folder / WHOLE] if (folder / WHOLE).exists() else []
+    return (*whole, *sorted(folder.glob("chunk-*.parquet")))
+
+
 def read_rows(folder: Path) -> pa.Table:
     """Every row of the census, by network and step; annotations are null where they are not known yet."""
     load_stored_plan(folder)
-    whole = [folder / WHOLE] if (folder / WHOLE).exists() else []
-    files = [read_file(path) for path in whole + sorted(folder.glob("chunk-*.parquet"))]
-    if not files:
+    parts = [read_file(path) for path in files(folder)]
+    if not parts:
         return ROWS.empty_table()
-    rows = pa.concat_tables(files, promote_options="default")
+    rows = pa.concat_tables(parts, promote_options="default")
     keys = np.stack([rows["network"].to_numpy(), rows["steps"].to_numpy()])
     _, first = np.unique(keys, axis=1, return_index=True)
     return rows.take(first)
+
+
+def read_annotated(folder: Path) -> pa.Table:
+    """Every row of a census that has been annotated."""
+    rows = read_rows(folder)
+    if "verdict" not in rows.column_names or rows["verdict"].null_count:
+        raise InputError(f"rows of {folder} are not annotated yet; run: modgrok census annotate {folder}")
+    return rows
 
 
 def read_file(path: Path) -> pa.Table:
@@ -97,25 +109,3 @@ def read_file(path: Path) -> pa.Table:
 
 def finished_networks(folder: Path) -> set[int]:
     return set(read_rows(folder)["network"].to_pylist())
-
-
-def final_rows(rows: pa.Table) -> pa.Table:
-    """The rows at the last measured step."""
-    return rows.filter(np.asarray(rows["steps"]) == np.max(np.asarray(rows["steps"]), initial=0))
-
-
-def query(folder: Path, sql: str) -> list[dict[str, Any]]:
-    """The answer to an SQL query over the view `census`, by DuckDB."""
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError("queries need DuckDB; install it with: pip install 'modgrok[census]'") from None
-    with duckdb.connect(config={"enable_external_access": "false"}) as connection:
-        connection.register("census", read_rows(folder))
-        try:
-            answer: pa.Table = connection.sql(sql).to_arrow_table()
-        except duckdb.Error as error:
-            columns = ", ".join(read_rows(folder).column_names)
-            cause = str(error).splitlines()[0]
-            raise InputError(f"the query cannot be answered: {cause}; the table is census, with {columns}") from None
-    return answer.to_pylist()

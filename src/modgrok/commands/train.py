@@ -211,7 +211,8 @@ def show(result: Run, console: Console, args: argparse.Namespace) -> None:
     else:
         say(console, "no IPR: in no order of the residues are the weights for this function waves")
     say(console, result.diagnosis.text)
-    say(console, str(result.expected))
+    text = result.expected.summary()
+    say(console, f"{text[0].upper()}{text[1:]}.")
     if not result.finished:
         say(
             console,

@@ -7,14 +7,19 @@ one-hot up to rounding. If margin > 2·bound for every expert, the argmax is rig
 **The bound** (Higham's model: every operation has relative error at most u, n of them γ_n = nu/(1 - nu)).
 Let a_j = Σ_s max_i |embed[s,i,j]| bound the hidden neuron j. Term s carries a relative error δ_s: u for the rounded
 weight and, if it reads another expert, γ_p for mixing p columns and 2τ for the mass τ that its softmax puts
-elsewhere. So the hidden neuron is off by at most E_j = Σ_s (δ_s + γ_S(1 + δ_s))·max_i|embed[s,i,j]|, its power by
-(a_j + E_j)^P(1 + γ_P) - a_j^P, and a logit by
+elsewhere and takes from the right one: 1 + δ_s = (1 + u)(1 + γ_p)(1 + 2τ). So the hidden neuron is off by at most
+E_j = Σ_s (δ_s + γ_S(1 + δ_s))·max_i|embed[s,i,j]|, its power by (a_j + E_j)^P(1 + γ_P) - a_j^P, and a logit by
 
     Σ_j |readout[j,q]| · ((a_j + E_j)^P(1 + γ_P)(1 + u)(1 + γ_N) - a_j^P).
 
-**The softmax.** Wrong logits are at least g = margin - 2·bound below the right one, so each wrong class gets less
-than e^(-βg), up to the rounding of β·logit, 4β·u·max|logit|, and of the quotient, (p + 4)u.
-β = (log p + log 1/u)/g makes the mass on wrong classes smaller than rounding.
+**The softmax.** Computed logits of wrong classes are at least margin - 2·bound below that of the right one. Softmax
+multiplies them by β and takes the largest away: roundings of numbers of size β·max|logit|, which cost at most
+4β·u·max|logit|. With g = margin - 2·bound - 4u·max|logit| every wrong class gets at most e^(-βg), all of them together
+p·e^(-βg), and sum and quotient are rounded by at most (p + 4)u:
+
+    τ = p·e^(-βg) + (p + 4)u.
+
+β = (log p + log 1/u)/g makes the first part as small as u. A much smaller β leaves a large τ, and no proof.
 """
 
 from __future__ import annotations
@@ -32,23 +37,36 @@ from modgrok.networks.description import Certificate, ExpertCertificate
 CHUNK = 256
 
 
-def certify(plan: Plan, kernels: Sequence[Kernel], experts: Sequence[Expert], dtype: str) -> Certificate:
-    """Certificates of all experts in order, each with the leaks of those that it reads."""
+def certify(
+    plan: Plan,
+    kernels: Sequence[Kernel],
+    experts: Sequence[Expert],
+    dtype: str,
+    betas: Sequence[float] | None = None,
+) -> Certificate:
+    """Certificates of all experts in order, each with the leaks of those that it reads.
+
+    Without `betas` each β is chosen; with them the certificate is about the network that has these.
+    """
     unit = float(np.finfo(dtype).eps) / 2
     found: list[ExpertCertificate] = []
-    for step, kernel, expert in zip(plan.steps, kernels, experts):
+    given = [None] * len(experts) if betas is None else betas
+    for step, kernel, expert, beta in zip(plan.steps, kernels, experts, given, strict=True):
         leaks = [found[w - len(plan.names)].leak if w >= len(plan.names) else None for w in step.inputs]
         margin, largest = step_margin(step, kernel)
         bound = logit_bound(expert, leaks, unit)
-        found.append(choose_beta(margin, bound, largest, plan.modulus, unit))
+        found.append(certify_softmax(margin, bound, largest, plan.modulus, unit, beta))
     return Certificate(dtype, tuple(found))
 
 
-def choose_beta(margin: float, bound: float, largest: float, classes: int, unit: float) -> ExpertCertificate:
-    gap = margin - 2 * bound - 4 * unit * largest
+def certify_softmax(
+    margin: float, bound: float, largest: float, classes: int, unit: float, beta: float | None = None
+) -> ExpertCertificate:
+    """The leak of an expert's softmax for a given β, or for the β that makes it as small as rounding."""
+    gap = margin - 2 * bound - 4 * unit * (largest + bound)
     if not gap > 0:
-        return ExpertCertificate(margin, bound, 1.0, np.inf)
-    beta = softmax_beta(gap, classes, unit)
+        return ExpertCertificate(margin, bound, 1.0 if beta is None else beta, np.inf)
+    beta = softmax_beta(gap, classes, unit) if beta is None else beta
     leak = float(classes * np.exp(-beta * gap) + (classes + 4) * unit)
     return ExpertCertificate(margin, bound, beta, leak)
 
@@ -59,16 +77,20 @@ def softmax_beta(gap: float, classes: int, unit: float) -> float:
 
 
 def logit_bound(expert: Expert, leaks: Sequence[float | None], unit: float) -> float:
-    """The largest possible difference between a computed logit and the ideal one."""
+    """The largest possible difference between a computed logit and the ideal one; infinite where a leak is."""
+    if any(leak == np.inf for leak in leaks):
+        return np.inf
     gamma = lambda n: n * unit / (1 - n * unit)  # noqa: E731
     residues = expert.embed.shape[1]
     largest = np.abs(np.asarray(expert.embed)).max(axis=1)
-    relative = np.array([unit if leak is None else unit + gamma(residues) + 2 * leak for leak in leaks])
+    both = lambda a, b: a + b + a * b  # noqa: E731  (1 + a)(1 + b) - 1
+    relative = np.array([unit if leak is None else both(unit, both(gamma(residues), 2 * leak)) for leak in leaks])
     error = ((relative + gamma(expert.terms) * (1 + relative))[:, None] * largest).sum(axis=0)
     ideal = largest.sum(axis=0)
     power, width = expert.power, expert.width
     computed = (ideal + error) ** power * (1 + gamma(power)) * (1 + unit) * (1 + gamma(width))
-    off = computed - ideal**power + 16 * np.finfo(float).eps * computed
+    here = max(16, power * (expert.terms + 1)) * np.finfo(float).eps  # what evaluating the bound rounds itself
+    off = computed - ideal**power + here * computed
     return float((off @ np.abs(np.asarray(expert.readout))).max())
 
 

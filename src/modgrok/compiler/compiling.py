@@ -277,7 +277,7 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
             experts.append(random_product(step, settings.mul_width, rng))
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
-    return finish(plan, experts, np.full(len(experts), settings.beta), to_text(tree), "paper", settings)
+    return finish(plan, experts, np.full(len(experts), float(settings.beta)), to_text(tree), "paper", settings)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:

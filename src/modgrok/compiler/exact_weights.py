@@ -21,6 +21,7 @@ the class of zero and is silent when no input is zero.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,7 +47,11 @@ class Kernel:
     offset: float
     exact: bool
 
-    def values(self) -> Float[np.ndarray, "order"]:
+    def waves(self) -> Iterator[tuple[int, float]]:
+        """Each frequency with its weight."""
+        return zip(self.frequencies.tolist(), self.weights.tolist(), strict=True)
+
+    def values(self) -> Float[np.ndarray, "{self.order}"]:
         spectrum = np.zeros(self.order)
         np.add.at(spectrum, self.frequencies, self.weights / 2)
         np.add.at(spectrum, -self.frequencies % self.order, self.weights / 2)
@@ -98,7 +103,7 @@ def exact_width(step: Step, kernel: Kernel) -> int:
     """Hidden neurons that `exact_expert` will use."""
     if is_constant(step):
         return 1
-    designs = [frequency_design(step, f) for f in kernel.frequencies]
+    designs = [frequency_design(step, f) for f in kernel.frequencies.tolist()]
     if step.absorbed is None:
         shared = int(kernel.offset != 0 or any(design.constant for design in designs))
     elif kernel.exact:
@@ -121,8 +126,8 @@ def exact_expert(step: Step, kernel: Kernel) -> Expert:
     if is_constant(step):
         return constant_expert(step)
     embeds, readouts = [], []
-    for frequency, weight in zip(kernel.frequencies, kernel.weights):
-        embed, readout = frequency_block(step, frequency_design(step, frequency), int(frequency))
+    for frequency, weight in kernel.waves():
+        embed, readout = frequency_block(step, frequency_design(step, frequency), frequency)
         embeds.append(embed)
         readouts.append(weight * readout)
     shared_embed, shared_readout = shared_neurons(step, kernel)
@@ -184,7 +189,7 @@ def constant_row(step: Step, kernel: Kernel) -> Float[np.ndarray, "1 class"]:
     """What must be added when no input is zero: the kernel's offset, less the designs' constants."""
     turn = 2 * np.pi / step.order
     row = np.full(step.order, kernel.offset)
-    for frequency, weight in zip(kernel.frequencies, kernel.weights):
+    for frequency, weight in kernel.waves():
         constant = frequency_design(step, frequency).constant
         row -= weight * constant * np.cos(turn * (np.arange(step.order) * frequency % step.order))
     return over_fibres(step, row[None])
@@ -197,7 +202,7 @@ def zero_residue(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class
     """
     turn = 2 * np.pi / step.order
     residue = np.zeros((step.terms, step.order))
-    for frequency, weight in zip(kernel.frequencies, kernel.weights):
+    for frequency, weight in kernel.waves():
         design = frequency_design(step, frequency)
         readout = weight * design.readout(turn * (np.arange(step.order) * frequency % step.order))
         columns = design.embed(np.zeros((step.terms, 1)))[:, 0, :]

@@ -270,7 +270,9 @@ def plan_by_terms(tree: Tree, modulus: int, *, flat: bool = True, fold: bool = T
         if lines is None:
             raise
         planner = Planner(tree, modulus, flat=flat)
-        parts = [Signal(wire, line, f"g({name})") for wire, (name, line) in enumerate(zip(planner.names, lines))]
+        parts = [
+            Signal(wire, line, f"g({name})") for wire, (name, line) in enumerate(zip(planner.names, lines, strict=True))
+        ]
         result = planner.combine(parts, np.add, 0, planner.add)
     return planner.plan(result, fold=fold)
 

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from modgrok.census import law, outcomes, predictors
 from modgrok.census.law import Columns, Setting
 from modgrok.figures.style import COLOURS, drawing, figure_paths
-from modgrok.loss_law.law import fit_curve
+from modgrok.loss_law.curve import fit_curve
 
 GROUPS = {
     "sums and products": ("composed-sum", "relabelled-sum", "composed-product"),

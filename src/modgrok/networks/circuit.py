@@ -18,9 +18,9 @@ and one that reads n1 and what the first computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeAlias, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -32,14 +32,44 @@ from modgrok.errors import InputError
 Weights: TypeAlias = Array | np.ndarray
 """Compiled weights are made on the host in float64, trained ones live on the device; both are used alike."""
 
+T = TypeVar("T")
 
-@jax.tree_util.register_dataclass
+
+def pytree(cls: type[T]) -> type[T]:
+    """Register a frozen dataclass as a pytree; fields with the metadata "static" are no leaves.
+
+    As `jax.tree_util.register_dataclass`, but JAX rebuilds an instance without its constructor. While a function is
+    transformed the leaves may be anything (tracers, shapes, axes, an optimiser's settings for each weight): what a
+    field is annotated with is promised, and checked in tests, where our own code makes an instance.
+    """
+    known = fields(cls)  # type: ignore[arg-type]
+    static = [part.name for part in known if part.metadata.get("static")]
+    leaves = [part.name for part in known if not part.metadata.get("static")]
+
+    def flatten(tree: T) -> tuple[list[Any], tuple[Any, ...]]:
+        return [getattr(tree, name) for name in leaves], tuple(getattr(tree, name) for name in static)
+
+    def flatten_with_keys(tree: T) -> tuple[list[Any], tuple[Any, ...]]:
+        children, aux = flatten(tree)
+        return list(zip(map(jax.tree_util.GetAttrKey, leaves), children, strict=True)), aux
+
+    def unflatten(aux: tuple[Any, ...], children: Iterable[Any]) -> T:
+        tree = object.__new__(cls)
+        for name, value in zip((*leaves, *static), (*children, *aux), strict=True):
+            object.__setattr__(tree, name, value)
+        return tree
+
+    jax.tree_util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+    return cls
+
+
+@pytree
 @dataclass(frozen=True)
 class Expert:
-    """Weights of one two-layer network with activation x^power."""
+    """Weights of one two-layer network with activation x^power, or of an ensemble along a leading axis `net`."""
 
-    embed: Float[Weights, "term p width"]
-    readout: Float[Weights, "width class"]
+    embed: Float[Weights, "*net term p width"]
+    readout: Float[Weights, "*net width class"]
     power: int = field(metadata={"static": True})
 
     @property
@@ -51,7 +81,7 @@ class Expert:
         return self.embed.shape[-1]
 
 
-@jax.tree_util.register_dataclass
+@pytree
 @dataclass(frozen=True)
 class Circuit:
     """Experts in an order in which each reads only variables and earlier experts; the last one is the output.
@@ -61,7 +91,7 @@ class Circuit:
     """
 
     experts: tuple[Expert, ...]
-    betas: Float[Weights, "expert"]
+    betas: Float[Weights, "*net expert"]
     wires: tuple[tuple[int, ...], ...] = field(metadata={"static": True})
     variables: int = field(metadata={"static": True})
 
@@ -99,7 +129,7 @@ def check_circuit(circuit: Circuit) -> Circuit:
         raise InputError("a circuit needs at least one expert and variable, and one group of wires for each expert")
     if circuit.betas.shape != (len(circuit.experts),):
         raise InputError(f"{len(circuit.experts)} experts need as many betas, got shape {circuit.betas.shape}")
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         if expert.embed.ndim != 3 or expert.readout.ndim != 2 or expert.power < 1:
             raise InputError(f"expert {k} needs an embed of 3 axes, a readout of 2 and a power of at least 1")
         if expert.readout.shape[0] != expert.width or len(wires) != expert.terms:
@@ -131,7 +161,7 @@ def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class
     """The circuit on one row of residues; batch it with `jax.vmap`."""
     signals: list[Array] = [row[v] for v in range(circuit.variables)]
     output: Array
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires)):
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         output = expert_logits(expert, [signals[w] for w in wires])
         if k + 1 < len(circuit.experts):
             signals.append(jax.nn.softmax(circuit.betas[k] * output))

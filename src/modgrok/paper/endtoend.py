@@ -226,7 +226,7 @@ def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[dict[str,
         }
 
 
-def rounded(value: float) -> float | None:
+def rounded(value: float | np.floating) -> float | None:
     """Four significant digits; None where training diverged."""
     return float(f"{value:.4g}") if np.isfinite(value) else None
 

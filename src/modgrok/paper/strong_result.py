@@ -99,7 +99,7 @@ def prediction(polynomial: str, modulus: int) -> dict[str, Any]:
     """Verdict and predicted test accuracy of a polynomial trained on half of its table."""
     table, variables = function_table(polynomial, modulus)
     found = classify_table(table.reshape((modulus,) * variables), modulus)
-    return {"verdict": found.status, "predicted": found.predicted_test_accuracy}
+    return {"verdict": found.status, "predicted": 1.0 if found.status == "in-class" else found.redundancy}
 
 
 def summary(name: str, modulus: int, members: Rows, predictions: dict[tuple[str, int], Any]) -> dict[str, Any]:

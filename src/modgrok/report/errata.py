@@ -134,7 +134,7 @@ def final_loss(*, coupled: bool, p: int = 23, width: int = 200, steps: int = 200
 
     @jax.jit
     def train(params: list[jax.Array]) -> jax.Array:
-        def step(_: int, carry: Any) -> Any:
+        def step(_: Any, carry: Any) -> Any:
             params, state = carry
             updates, state = optimiser.update(jax.grad(loss)(params), state, params)
             return optax.apply_updates(params, updates), state

@@ -25,8 +25,8 @@ from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, Solution
 from modgrok.separable.verdict import Certificate
 
-Colours = list[UInt64[np.ndarray, "line"]]
-"""Colours of the rows, of the columns and of the values."""
+Colours = list[UInt64[np.ndarray, "_"]]
+"""Colours of the rows, of the columns and of the values; each list has a length of its own."""
 
 ROWS, COLUMNS, VALUES = 0, 1, 2
 
@@ -92,7 +92,7 @@ class Symmetries:
         while True:
             self.budget.spend()
             left, right = self._step(left), self._step(right)
-            ordered = [(np.sort(a), np.sort(b)) for a, b in zip(left, right)]
+            ordered = [(np.sort(a), np.sort(b)) for a, b in zip(left, right, strict=True)]
             if any((a != b).any() for a, b in ordered):
                 return None
             before, classes = classes, sum(1 + int((a[1:] != a[:-1]).sum()) for a, _ in ordered)

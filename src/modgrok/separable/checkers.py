@@ -16,6 +16,7 @@ A certificate that is malformed is refused like a wrong one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def check_witness(table: np.ndarray, witness: Witness) -> bool:
 def check_obstruction(table: np.ndarray, group_order: int, absorbing: bool, obstruction: Obstruction) -> bool:
     """Does the obstruction prove that the table is not in the class?"""
     rows = [tuple(row) for row in np.asarray(table).tolist()]
-    columns = list(zip(*rows))
+    columns = list(zip(*rows, strict=True))
     constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()
     if {absorbed for absorbed, _ in obstruction.cases} != (constants or {None}):
         return False
@@ -65,12 +66,12 @@ def distinct(rows: Rows, columns: Rows, absorbed: int | None) -> Rows:
     kept = [b for b, column in enumerate(columns) if absorbed is None or set(column) != {absorbed}]
     left = [tuple(row[b] for b in kept) for row in rows if absorbed is None or set(row) != {absorbed}]
     distinct_rows = list(dict.fromkeys(left))
-    return list(zip(*dict.fromkeys(zip(*distinct_rows))))
+    return list(zip(*dict.fromkeys(zip(*distinct_rows, strict=True)), strict=True))
 
 
-def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+def check_case(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     """`rows` are pairwise distinct, and so are the columns; no injective placement may exist."""
-    columns = list(zip(*rows))
+    columns = list(zip(*rows, strict=True))
     if not rows or not columns:
         return False
     kind = certificate["kind"]
@@ -79,7 +80,7 @@ def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
     values = sorted({v for row in rows for v in row})
     if kind == "counting":
         lines = [rows[k] if side == "row" else columns[k] for side, k in certificate["lines"]]
-        return len(lines) == len(values) and sum(line.count(v) for v, line in zip(values, lines)) > m
+        return len(lines) == len(values) and sum(line.count(v) for v, line in zip(values, lines, strict=True)) > m
     if kind == "no-cyclic-automorphism":
         return len(rows) == len(columns) == m > 1 and not has_cyclic_automorphism(rows)
     if kind == "pairs":
@@ -96,21 +97,21 @@ def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
     return check_tree(columns if certificate["transposed"] else rows, m, need, ceiling, values, certificate["tree"])
 
 
-def check_pairs(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+def check_pairs(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     """m rows: the contingency table of two columns depends on the difference of their places alone."""
-    columns, colours = list(zip(*rows)), certificate["colours"]
+    columns, colours = list(zip(*rows, strict=True)), certificate["colours"]
     if len(rows) != m or len(colours) != len(columns):
         return False
     colour_of: dict[tuple, int] = {}
-    for first, colour_row in zip(columns, colours):
+    for first, colour_row in zip(columns, colours, strict=True):
         if len(colour_row) != len(columns):
             return False
-        for second, colour in zip(columns, colour_row):
-            if colour_of.setdefault(tuple(sorted(zip(first, second))), colour) != colour:
+        for second, colour in zip(columns, colour_row, strict=True):
+            if colour_of.setdefault(tuple(sorted(zip(first, second, strict=True))), colour) != colour:
                 return False
     # Only a column and itself meet in equal values alone, so the lines of a true table of colours are distinct.
     lines = [tuple(row) for row in colours]
-    if len(set(lines)) < len(lines) or len(set(zip(*lines))) < len(lines):
+    if len(set(lines)) < len(lines) or len(set(zip(*lines, strict=True))) < len(lines):
         return False
     return check_case(lines, m, certificate["certificate"])
 

@@ -16,7 +16,7 @@ Rows = list[tuple[int, ...]]
 def has_cyclic_automorphism(rows: Rows) -> bool:
     """Adding 1 takes row 0 to some row; if the order is a prime, some multiple of it takes row 0 to row 1."""
     m = len(rows)
-    columns: Rows = list(zip(*rows))
+    columns: Rows = list(zip(*rows, strict=True))
     prime = all(m % d for d in range(2, m))
     for target in [1] if prime else range(1, m):
         left, right = [0] * m, [0] * m
@@ -34,17 +34,17 @@ def refine(rows: Rows, columns: Rows, left: Colours, right: Colours) -> tuple[Co
         finer = []
         for row_colour, column_colour in (left, right):
             new_rows = [
-                names.setdefault((0, old, *sorted(zip(line, column_colour))), len(names))
-                for old, line in zip(row_colour, rows)
+                names.setdefault((0, old, *sorted(zip(line, column_colour, strict=True))), len(names))
+                for old, line in zip(row_colour, rows, strict=True)
             ]
             new_columns = [
-                names.setdefault((1, old, *sorted(zip(line, new_rows))), len(names))
-                for old, line in zip(column_colour, columns)
+                names.setdefault((1, old, *sorted(zip(line, new_rows, strict=True))), len(names))
+                for old, line in zip(column_colour, columns, strict=True)
             ]
             finer.append((new_rows, new_columns))
-        if any(sorted(a) != sorted(b) for a, b in zip(*finer)):
+        if any(sorted(a) != sorted(b) for a, b in zip(*finer, strict=True)):
             return None
-        stable = all(len(set(new)) == len(set(old)) for new, old in zip(finer[0], left))
+        stable = all(len(set(new)) == len(set(old)) for new, old in zip(finer[0], left, strict=True))
         left, right = finer
         if stable:
             return left, right

@@ -33,7 +33,7 @@ FIRST_NODES, GROWTH = 64, 8
 
 
 def decide(
-    table: Int[np.ndarray, "p p"],
+    table: Int[np.ndarray, "p q"],
     group_order: int,
     absorbing: bool,
     *,
@@ -72,7 +72,7 @@ def decide(
     return Verdict("unknown", group_order, absorbing, excluded=excluded, nodes=budget.used)
 
 
-def check_table(table: Int[np.ndarray, "p p"]) -> Table:
+def check_table(table: Int[np.ndarray, "p q"]) -> Table:
     """The table as whole numbers, if it is one that can be decided."""
     table = np.asarray(table)
     if table.ndim != 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
@@ -150,7 +150,7 @@ def lift(reduced: Reduced, solution: Solution, order: int) -> Witness:
     """The witness on the whole table from a solution on the reduced one."""
     h: list[int | None] = [None] * order
     for a, x in enumerate(solution.x.tolist()):
-        for y, v in zip(solution.y.tolist(), reduced.cells[a].tolist()):
+        for y, v in zip(solution.y.tolist(), reduced.cells[a].tolist(), strict=True):
             h[(x + y) % order] = int(reduced.values[v])
     x, y = solution.x % order, solution.y % order
     return Witness(

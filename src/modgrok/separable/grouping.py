@@ -79,7 +79,7 @@ def as_sum(function: Int[np.ndarray, "p ..."], order: int) -> list[tuple[int | N
         part = along if s == 0 else (along - along[0]) % order
         total = total + part.reshape([-1 if k == s else 1 for k in range(function.ndim)])
         full: list[int | None] = [None] * function.shape[s]
-        for n, t in zip(lines.tolist(), part.tolist()):
+        for n, t in zip(lines.tolist(), part.tolist(), strict=True):
             full[n] = t
         parts.append(tuple(full))
     return parts if (total % order == inner).all() else None

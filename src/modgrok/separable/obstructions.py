@@ -7,6 +7,8 @@ the group is used: a table whose bounds add up to 193 is in the class of no grou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from modgrok.separable.reduction import Reduced
@@ -31,7 +33,7 @@ def showing_lines(row_counts: np.ndarray, column_counts: np.ndarray) -> list[tup
     """For each value, ("row" or "column", index) of a line in which it stands most often."""
     rows, columns = row_counts.argmax(axis=0), column_counts.argmax(axis=0)
     by_row = row_counts.max(axis=0) >= column_counts.max(axis=0)
-    return [("row", int(a)) if wins else ("column", int(b)) for a, b, wins in zip(rows, columns, by_row)]
+    return [("row", int(a)) if wins else ("column", int(b)) for a, b, wins in zip(rows, columns, by_row, strict=True)]
 
 
 def describe(reduced: Reduced, order: int, certificate: Certificate) -> str:
@@ -88,7 +90,7 @@ def describe_counting(reduced: Reduced, order: int) -> str:
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
 
 
-def tree_size(tree: Certificate) -> int:
+def tree_size(tree: dict[str, Any]) -> int:
     """Cases that a search tree goes through."""
     size, nodes = 0, [tree]
     while nodes:
@@ -107,5 +109,5 @@ def combine(order: int, cases: list[tuple[Reduced, Certificate]]) -> Obstruction
         lead = "" if absorbed is None else f"with lines of constant value {absorbed} absorbed, "
         return Obstruction(certificate["kind"], lead + text, pairs)
     kinds = {certificate["kind"] for _, certificate in pairs}
-    text = "; ".join(f"if constant {w} is absorbed: {text}" for (w, _), text in zip(pairs, texts))
+    text = "; ".join(f"if constant {w} is absorbed: {text}" for (w, _), text in zip(pairs, texts, strict=True))
     return Obstruction(kinds.pop() if len(kinds) == 1 else "several", text, pairs)

@@ -96,7 +96,7 @@ def row_shift(colours: PairColours, base: list[int], image: list[int], budget: B
         if b in base:
             continue
         fits = colours.row(b) == first
-        for old, new in zip(base, image):
+        for old, new in zip(base, image, strict=True):
             fits &= colours.row(new) == colours.row(old)[b]
         for target in np.flatnonzero(fits):
             longer = row_shift(colours, [*base, b], [*image, int(target)], budget)

@@ -177,7 +177,7 @@ class Rules:
         for z in learnt:
             domain[:, (z - place[placed]) % m] &= state.h[z] == across.T
         if closed.any():
-            for i, values in zip(place[placed], across):
+            for i, values in zip(place[placed], across, strict=True):
                 hit = np.flatnonzero(closed[values])
                 domain[hit] &= state.fibre[:, i : i + m][values[hit]]
         state.domain(1 - side)[open_lines] = domain

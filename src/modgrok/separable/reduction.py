@@ -31,7 +31,7 @@ class Reduced:
     cells: Table
     values: Int[np.ndarray, "value"]
     row_line: Int[np.ndarray, "p"]
-    column_line: Int[np.ndarray, "p"]
+    column_line: Int[np.ndarray, "q"]
     row_source: Int[np.ndarray, "row"]
     column_source: Int[np.ndarray, "column"]
 

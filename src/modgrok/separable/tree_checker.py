@@ -54,7 +54,7 @@ def check_tree(
     tree: dict[str, Any],
 ) -> bool:
     """`rows` and columns are to be placed injectively; `values` is the numbering that the tree uses."""
-    columns = list(zip(*rows))
+    columns = list(zip(*rows, strict=True))
     everywhere = (1 << m) - 1
     board = Board(
         lines=(rows, columns),

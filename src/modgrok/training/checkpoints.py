@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,12 +22,13 @@ from safetensors.numpy import save_file
 from modgrok.algebra.expression import parse, variable_names
 from modgrok.errors import InputError
 from modgrok.files import whole_file
-from modgrok.inspection.order import Order
+from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
+from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
+from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
 
 COLUMNS = ("step", *Metrics._fields)
@@ -44,16 +46,16 @@ class Training(NamedTuple):
 
     @property
     def step(self) -> int:
-        return int(self.state.step[0])
+        return int(np.asarray(self.state.step)[0])
 
     @property
     def params(self) -> Any:
-        return jax.tree.map(lambda leaf: np.asarray(leaf[0]), self.state.params)
+        return first_network(self.state.params)
 
     def segment(self, steps: int) -> Training:
         """Train on, measure, and add the row to the history."""
         state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
-        row = [float(state.step[0]), *(float(value[0]) for value in metrics)]
+        row = [float(value) for value in first_network((state.step, *metrics))]
         return self._replace(state=state, history=np.concatenate([self.history, [row]]))
 
     def compiled(self) -> Training:
@@ -69,15 +71,15 @@ class Training(NamedTuple):
 
     def neurons(self) -> Periodicity:
         """How periodic each neuron is now, in the order of the function."""
-        blocks = self.shape.model.blocks(jax.tree.map(jnp.asarray, self.params))
-        return Periodicity(*map(np.asarray, periodicity(blocks, self.order.places)))
+        return Periodicity(*map(np.asarray, neurons_of(self.shape.model, self.params, self.order.places)))
 
     def network(self, config: TrainConfig) -> Network:
         """The trained network as it is now."""
         inputs = tuple(variable_names(parse(config.expression, config.modulus)))
-        one = tuple(pick(tree, 0) for tree in (self.hyper, self.examples, self.state.params))
-        statistics = jax.tree.map(np.asarray, batch_statistics(self.shape, *one))
-        model = self.shape.model
+        model, statistics = self.shape.model, ()
+        if model.sees_whole_batch:
+            one = first_network((self.hyper, self.examples, self.state.params))
+            statistics = jax.tree.map(np.asarray, batch_statistics(self.shape, *one))
         plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
         return Network(
             model,
@@ -89,6 +91,16 @@ class Training(NamedTuple):
             settings=asdict(config),
             statistics=statistics,
         )
+
+
+def first_network(tree: Any) -> Any:
+    """The arrays of an ensemble's first network, on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], tree)
+
+
+@partial(jax.jit, static_argnums=0)
+def neurons_of(model: Model, params: Any, places: Places) -> Periodicity:
+    return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
 
 
 def begin(config: TrainConfig, task: Task | None = None) -> Training:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +24,7 @@ def cross_entropy(logits: Float[Array, "row class"], targets: Int[Array, "row"])
 LOSSES: dict[str, Callable[[Array, Array], Array]] = {"mse": squared_error, "cross-entropy": cross_entropy}
 
 
+@runtime_checkable
 class Rates(Protocol):
     """What an optimiser is set by; a `training.Hyper` has it."""
 

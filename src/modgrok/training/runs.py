@@ -24,7 +24,8 @@ import numpy as np
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_columns, read_json, write_json, write_parquet
 from modgrok.inspection.order import Order, function_order
-from modgrok.loss_law.law import expected_accuracy
+from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.results import Result, html_table, percent, plain
@@ -117,9 +118,9 @@ class Run(Result):
         return diagnose(self.config, self.metrics)
 
     @cached_property
-    def expected(self) -> Any:
+    def expected(self) -> Expectation:
         """The test accuracy that the training loss alone stands for: the loss law."""
-        return expected_accuracy(self.final["train_loss"], replace(self.config, steps=max(1, self.step)))
+        return expected_from_loss(self.final["train_loss"], replace(self.config, steps=max(1, self.step)))
 
     @property
     def files(self) -> list[Path]:

@@ -93,7 +93,8 @@ class Mlp(Model):
                 hidden = layer_norm(hidden, params.norms[k])
             elif self.norm == "batch":
                 used.append(statistics[k] if statistics else weighted_statistics(hidden, rows.weights))
-                hidden = standardised(hidden, *(jnp.asarray(part)[None] for part in used[-1]), params.norms[k])
+                mean, variance = (jnp.asarray(part)[None] for part in used[-1])
+                hidden = standardised(hidden, mean, variance, params.norms[k])
             hidden = dropped(ACTIVATIONS[self.activation](hidden), self.dropout, key, k)
         return hidden @ params.readout, tuple(used)
 
