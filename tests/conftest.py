@@ -24,6 +24,9 @@ from hypothesis import HealthCheck, settings  # noqa: E402
 if os.environ.get("MODGROK_SHAPES") != "off":
     jaxtyping.install_import_hook("modgrok", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
+# Nothing of the user's is read or written, and tests that run side by side share no folder.
+os.environ["MODGROK_CACHE"] = "off"
+
 # Machines with few, busy cores: no deadline for a single example, and the same examples on every run.
 settings.register_profile(
     "modgrok", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], max_examples=60

@@ -290,7 +290,7 @@ def parse(text: str, modulus: int | None = None) -> Tree:
     tree, written = parse_with_modulus(text)
     if None not in (written, modulus) and written != modulus:
         raise ExpressionError(
-            f"the expression says mod {written} but the modulus given is {modulus}; give one of them, or the same number",
+            f"the expression says mod {written} but {modulus} is given; give one of them, or the same number",
             text,
             text.rfind("mod"),
         )

@@ -27,7 +27,7 @@ from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
-from modgrok.training.config import TrainConfig
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
 
@@ -103,9 +103,9 @@ def neurons_of(model: Model, params: Any, places: Places) -> Periodicity:
     return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
 
 
-def begin(config: TrainConfig) -> Training:
-    """The training of a config at step 0, nothing measured yet."""
-    shape, hyper, table, order = config.task()
+def begin(config: TrainConfig, task: Task | None = None) -> Training:
+    """The training of a config at step 0, nothing measured yet; `task` is the config's own, where it is known."""
+    shape, hyper, table, order = config.task() if task is None else task
     shape = replace(shape, gradient=repeatable_gradient())
     hyper = jax.tree.map(lambda leaf: leaf[None], hyper)
     examples, state = start_all(shape, hyper, table[None], stacked_places(shape, 1, [order]), None)

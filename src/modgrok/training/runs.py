@@ -124,7 +124,9 @@ class Run(Result):
 
     @property
     def files(self) -> list[Path]:
-        return [] if self.folder is None else [self.folder / name for name in FILES if (self.folder / name).exists()]
+        """What is in the folder; the summary, written last, lists itself."""
+        paths = [] if self.folder is None else [self.folder / name for name in FILES]
+        return [path for path in paths if path.name == RESULT or path.exists()]
 
     def summary(self) -> str:
         final = self.final
@@ -265,8 +267,7 @@ def load_run(folder: str | Path) -> Run:
     folder = Path(folder)
     config, about = load_config(folder), read_json(folder / RESULT)
     metrics, neurons = read_columns(folder / METRICS, MADE_BY), read_columns(folder / NEURONS, MADE_BY)
-    rate = about.get("steps_per_second") or 0.0
-    seconds = about.get("seconds") or 0.0
+    seconds, rate = (about.get(name) or 0.0 for name in ("seconds", "steps_per_second"))
     return Run(config, load(folder), metrics, neurons, seconds, rate, about.get("device", ""), folder, reused=True)
 
 
@@ -281,11 +282,12 @@ def train_config(
 ) -> Run:
     """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`."""
     folder = None if out is None else Path(out)
+    if folder is not None and not overwrite and is_finished(config, folder):
+        return load_run(folder)
+    task = config.task()  # what cannot be trained makes no folder, and empties none
     if folder is not None:
-        if not overwrite and is_finished(config, folder):
-            return load_run(folder)
         claim(config, folder, overwrite=overwrite)
-    fresh = begin(config)
+    fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
     training = fresh if folder is None else load_checkpoint(config, folder / CHECKPOINT, fresh)
     training = training.compiled()
@@ -381,9 +383,7 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     if overwrite and folder.is_dir():
         for name in FILES:
             (folder / name).unlink(missing_ok=True)
-    hint = (
-        f"go on with that one by resume (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
-    )
+    hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
     if not (overwrite and folder.is_dir()):
         claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
     write_json(folder / CONFIG, asdict(config))
