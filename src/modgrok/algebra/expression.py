@@ -290,7 +290,7 @@ def parse(text: str, modulus: int | None = None) -> Tree:
     tree, written = parse_with_modulus(text)
     if None not in (written, modulus) and written != modulus:
         raise ExpressionError(
-            f"the expression says mod {written} but --mod says {modulus}; give one of them, or the same number",
+            f"the expression says mod {written} but {modulus} is given; give one of them, or the same number",
             text,
             text.rfind("mod"),
         )
@@ -364,6 +364,6 @@ def read(text: str, mod: int | None) -> tuple[Tree, int]:
     tree, written = parse_with_modulus(text)
     modulus = mod if written is None else written
     if modulus is None:
-        raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
+        raise InputError("a modulus is needed: give mod=97 (--mod 97), or end the expression with 'mod 97'")
     parse(text, mod)  # refuses two moduli that differ
     return tree, check_modulus(modulus)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import read, tokenise, variables
+from modgrok.algebra.expression import read, to_text, variables
 from modgrok.algebra.polynomial import value_table
 from modgrok.answers.probe import Probe, probe_table
 from modgrok.errors import InputError
@@ -101,7 +101,7 @@ def classify(
         An `Answer`: `.verdict`, `.witness`, `.obstruction`, `.expected`, …
 
     >>> classify("x^2 y + 3", mod=31)
-    <Answer: x^2 y + 3 mod 31: in the class, multiplicative over Z_30 with an absorbing element; expected test \
+    <Answer: n1^2 n2 + 3 mod 31: in the class, multiplicative over Z_30 with an absorbing element; expected test \
 accuracy not known>
     >>> found = classify(np.add.outer(np.arange(5), np.arange(5)) % 5)
     >>> found.verdict, found.family, found.witness.g1
@@ -153,9 +153,8 @@ def read_function(function: str | Int[np.ndarray, "p ..."], mod: int | None) -> 
     if isinstance(function, str):
         tree, modulus = read(function, mod)
         axes = at_least_two(variables(tree))
-        end = next((token.position for token in tokenise(function) if token.kind == "mod"), None)
         table = value_table(tree, modulus, axes)
-        return Function(" ".join(function[:end].split()), tuple(f"n{index}" for index in axes), modulus, table)
+        return Function(to_text(tree), tuple(f"n{index}" for index in axes), modulus, table)
     table = np.asarray(function)
     if table.ndim < 2:
         raise InputError(

@@ -20,7 +20,7 @@ SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
 """How many entries of g1, g2 and h, and how much of a proof people see; --json has it all."""
 
 KEYS = {
-    "expression": "the function, as it was given",
+    "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
     "modulus": "p",
     "verdict": "`in-class`, `not-in-class` or `unknown`",

@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 
 from modgrok.separable.reduction import Reduced
-from modgrok.separable.verdict import Certificate, Obstruction
+from modgrok.separable.verdict import Obstruction, Refutation
 
 MOST_VALUES_NAMED = 3
 
 
-def distinct_lines(reduced: Reduced, order: int) -> Certificate | None:
+def distinct_lines(reduced: Reduced, order: int) -> Refutation | None:
     """More distinct rows or columns than the group has elements."""
     return {"kind": "distinct-lines"} if max(reduced.cells.shape) > order else None
 
 
-def counting(reduced: Reduced, order: int) -> Certificate | None:
+def counting(reduced: Reduced, order: int) -> Refutation | None:
     """The bounds on the fibres add up to more than the group; for each value, a line that shows its bound."""
     if int(reduced.fibre_bounds.sum()) <= order:
         return None
@@ -36,7 +36,7 @@ def showing_lines(row_counts: np.ndarray, column_counts: np.ndarray) -> list[tup
     return [("row", int(a)) if wins else ("column", int(b)) for a, b, wins in zip(rows, columns, by_row, strict=True)]
 
 
-def describe(reduced: Reduced, order: int, certificate: Certificate) -> str:
+def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
     """The certificate in words."""
     kind = certificate["kind"]
     rows, columns = reduced.cells.shape
@@ -100,7 +100,7 @@ def tree_size(tree: dict[str, Any]) -> int:
     return max(size, 1)
 
 
-def combine(order: int, cases: list[tuple[Reduced, Certificate]]) -> Obstruction:
+def combine(order: int, cases: list[tuple[Reduced, Refutation]]) -> Obstruction:
     """One obstruction from one certificate for each value that ∞ could carry."""
     pairs = tuple((reduced.absorbed, certificate) for reduced, certificate in cases)
     texts = [describe(reduced, order, certificate) for reduced, certificate in cases]

@@ -35,10 +35,6 @@ class Refutation(TypedDict, total=False):
     """search and symmetry: the case distinction, see `tree_checker`."""
 
 
-Certificate = Refutation
-"""The name that the modules of this folder still import."""
-
-
 @dataclass(frozen=True, repr=False)
 class Witness(Result):
     """f(n1, n2, …) = h[(g[0][n1] + g[1][n2] + …) % group_order], or h_absorbing where one of them is None.
