@@ -364,6 +364,6 @@ def read(text: str, mod: int | None) -> tuple[Tree, int]:
     tree, written = parse_with_modulus(text)
     modulus = mod if written is None else written
     if modulus is None:
-        raise InputError("a modulus is needed: give mod=97 (--mod 97), or end the expression with 'mod 97'")
+        raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
     parse(text, mod)  # refuses two moduli that differ
     return tree, check_modulus(modulus)

@@ -124,9 +124,8 @@ class Run(Result):
 
     @property
     def files(self) -> list[Path]:
-        """What is in the folder; the summary, written last, lists itself."""
         paths = [] if self.folder is None else [self.folder / name for name in FILES]
-        return [path for path in paths if path.name == RESULT or path.exists()]
+        return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
 
     def summary(self) -> str:
         final = self.final
