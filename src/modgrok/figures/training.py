@@ -79,4 +79,7 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
     axes.margins(y=0.25)
-    axes.legend(loc="upper center")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper center")
+    else:
+        axes.text(0.5, 0.5, "none: these weights are\nno waves in any order", transform=axes.transAxes, ha="center")

@@ -65,14 +65,14 @@ class Case:
     def train_rows(self) -> int:
         return train_count(DEFAULTS.fraction, self.modulus**2)
 
-    def split(self) -> tuple[Float[np.ndarray, "row 2p"], Float[np.ndarray, "row p"]]:
+    def split(self) -> tuple[Float[np.ndarray, "row input"], Float[np.ndarray, "row p"]]:
         """One-hot inputs and targets of the training rows, for the contenders that multiply by them."""
         rows = np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows]
         identity = np.eye(self.modulus, dtype=np.float32)
         inputs = np.concatenate([identity[rows // self.modulus], identity[rows % self.modulus]], axis=1)
         return inputs, identity[self.table[rows]]
 
-    def weights(self, seed: int) -> tuple[Float[np.ndarray, "2p width"], Float[np.ndarray, "width p"]]:
+    def weights(self, seed: int) -> tuple[Float[np.ndarray, "input width"], Float[np.ndarray, "width p"]]:
         random = np.random.default_rng(seed)
         std = DEFAULTS.init_scale / (2 * self.width) ** (1 / 3)
         shapes = (2 * self.modulus, self.width), (self.width, self.modulus)
