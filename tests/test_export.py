@@ -7,16 +7,16 @@ import json
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file
 
 from modgrok.cli import main
 from modgrok.compiler.compiling import compile_exact
 from modgrok.errors import InputError
-from modgrok.networks.circuit import batch_logits
-from modgrok.networks.export import export
-from modgrok.networks.network import load
-from modgrok.networks.verification import double_precision
+from modgrok.networks.export import Exported, export
+from modgrok.training.runs import train
 
 TEXT, P = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", 97
+PARTS = ("embed", "readout")
 ROWS = np.array([(a, b) for a in range(P) for b in range(P)])
 ANSWERS = np.array([(2 * a**4 * b + a**2 * b**2 + 3 * a * b**3) % P for a, b in ROWS.tolist()])
 
@@ -28,17 +28,15 @@ def network():
 
 def test_onnxruntime_is_right_on_every_input(network, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
-    (path,) = export(network, "onnx", tmp_path / "net.onnx")
+    (path,) = export(network, "onnx", tmp_path / "net.onnx").files
     logits, prediction = onnxruntime.InferenceSession(path).run(None, {"rows": ROWS})
     np.testing.assert_array_equal(prediction, ANSWERS)
-    with double_precision(network.circuit):
-        ours = np.asarray(batch_logits(network.circuit, ROWS))
-    np.testing.assert_allclose(logits, ours, atol=1e-12)
+    np.testing.assert_allclose(logits, network(ROWS), atol=1e-12)
 
 
 def test_torch_is_right_on_every_input(network, tmp_path):
     torch = pytest.importorskip("torch", reason="torch is not installed: the module was written, not run")
-    path, _ = export(network, "torch", tmp_path / "net.py")
+    path, _ = export(network, "torch", tmp_path / "net.py").files
     spec = importlib.util.spec_from_file_location("net", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -47,9 +45,11 @@ def test_torch_is_right_on_every_input(network, tmp_path):
 
 
 def test_the_torch_module_is_python_with_its_weights_beside_it(network, tmp_path):
-    path, weights = export(network, "torch", tmp_path / "net.py")
+    path, weights = export(network, "torch", tmp_path / "net.py").files
     compile(path.read_text(), str(path), "exec")
-    assert load(weights).expression == network.expression
+    stored = load_file(weights)
+    assert set(stored) == {"betas", *(f"experts.{k}.{part}" for k in range(len(network.plan)) for part in PARTS)}
+    np.testing.assert_array_equal(stored["experts.0.embed"], network.circuit.experts[0].embed)
     assert f"WIRES = {[list(group) for group in network.circuit.wires]}" in path.read_text()
 
 
@@ -67,4 +67,26 @@ def test_wrong_names_are_refused(network, tmp_path):
         export(network, "torch", tmp_path / "my-net.py")
     with pytest.raises(InputError, match="format must be one of onnx, torch, got 'tflite'"):
         export(network, "tflite", tmp_path / "net.tflite")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_trained_power_network_is_exported_as_a_circuit_of_one(tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    run = train("n1 n2", 7, width=12, steps=2, out=tmp_path / "run")
+    exported = export(tmp_path / "run", "onnx")
+    assert exported == Exported("n1 n2", 7, "onnx", (tmp_path / "run" / "network.onnx",))
+    rows = np.array([(a, b) for a in range(7) for b in range(7)])
+    logits, _ = onnxruntime.InferenceSession(exported.files[0]).run(None, {"rows": rows})
+    np.testing.assert_allclose(logits, run.network(rows), rtol=1e-4, atol=1e-6)
+    assert export(run, "torch", tmp_path / "net.py").files == (tmp_path / "net.py", tmp_path / "net.safetensors")
+
+
+def test_what_is_no_circuit_or_in_no_file_is_refused(network, tmp_path):
+    with pytest.raises(
+        InputError, match=r"a network that is in no file needs a path to export to, such as network\.onnx"
+    ):
+        export(network, "onnx")
+    transformer = train("n1 + n2", 5, model="transformer", width=8, steps=1)
+    with pytest.raises(InputError, match="the model transformer is not a circuit of two-layer experts"):
+        export(transformer, "onnx", tmp_path / "net.onnx")
     assert list(tmp_path.iterdir()) == []

@@ -233,7 +233,7 @@ def train(
     >>> run.step, run.network([1, 2]).shape
     (20, (5,))
     """
-    settings = {name: value for name, value in locals().items() if name in TrainConfig.__dataclass_fields__}
+    settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
     config = TrainConfig(**settings | {"modulus": check_modulus_of(expression, mod)})
     return train_config(
         config, out, overwrite=overwrite, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop
