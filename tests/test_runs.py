@@ -155,7 +155,7 @@ def test_a_damaged_checkpoint_is_noticed(tmp_path):
 
 
 def test_a_wrong_expression_leaves_no_folder(tmp_path):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match="the expression ends too early"):
         runs.train_run(replace(CONFIG, expression="n1 +"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
