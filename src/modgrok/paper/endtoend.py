@@ -22,7 +22,8 @@ from jaxtyping import Int
 from modgrok.compiler.compiling import candidate_plans, read
 from modgrok.compiler.plan import Plan
 from modgrok.errors import InputError
-from modgrok.figures.endtoend import draw
+from modgrok.figures.endtoend import endtoend_figures
+from modgrok.figures.style import save_figure
 from modgrok.paper.parts import Parts
 from modgrok.progress import Progress
 from modgrok.training.data import function_table, train_count
@@ -318,3 +319,8 @@ def conclusion(rows: list[dict[str, Any]], learnt: dict[str, list[str]]) -> str:
         f"Learnt of {len(rows)} cases: {counts}; the control {len(learnt['control'])}. Fine-tuning keeps the joined "
         f"experts right under some setting in {kept} and loses them under some setting in {lost}."
     )
+
+
+def draw(result: dict[str, Any], folder: Path) -> list[Path]:
+    figures = endtoend_figures(result["rows"], result["curves"])
+    return [path for name, figure in figures.items() for path in save_figure(figure, folder / name)]

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures import figure1 as figures
+from modgrok.figures.style import save_figure
 from modgrok.networks.verification import verify
 from modgrok.progress import Progress
 
@@ -68,24 +69,5 @@ def exponential_fit(curves: list[dict[str, Any]]) -> tuple[float, float]:
 
 
 def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Accuracy against width on a logarithmic axis, and the width needed against S with its fit."""
-    stem = folder / "figure1"
-    with drawing(stem, width=7.0, height=2.9) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[1.7, 1])
-        for colour, curve in zip(COLOURS, result["curves"]):
-            percent = 100 * np.array(curve["best_accuracy"])
-            left.plot(curve["widths"], percent, "o-", color=colour, markersize=3, label=f"S = {curve['terms']}")
-        left.set(xscale="log", xlabel="width N", ylabel="best accuracy (%)", ylim=(-3, 106))
-        left.legend(loc="lower right")
-        terms = np.array([curve["terms"] for curve in result["curves"]])
-        needed = np.array([curve["width_100"] for curve in result["curves"]])
-        rate = result["measured"]["rate"]
-        centre = np.exp(np.mean(np.log(needed) - rate * terms))
-        right.plot(terms, centre * np.exp(rate * terms), "--", color="0.5", label=f"∝ {np.exp(rate):.1f}$^S$")
-        for colour, s, n in zip(COLOURS, terms, needed):
-            right.plot(s, n, "o", color=colour)
-        right.set(yscale="log", xlabel="number of terms S", ylabel="width for 100 %", xticks=terms)
-        right.legend(loc="upper left")
-        modulus = result["settings"]["modulus"]
-        figure.suptitle(rf"$n_1 + \cdots + n_S$ mod {modulus}: analytical weights with random phases")
-    return figure_paths(stem)
+    figure = figures.figure1(result["curves"], result["measured"]["rate"], result["settings"]["modulus"])
+    return save_figure(figure, folder / "figure1")

@@ -18,7 +18,7 @@ import numpy as np
 from matplotlib.patches import Rectangle
 from scipy.stats import spearmanr
 
-from modgrok.figures.style import drawing, figure_paths
+from modgrok.figures.style import drawing, save_figure
 from modgrok.separable import classify_table
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import PASSED
@@ -261,13 +261,13 @@ def draw(result: dict[str, Any], folder: Path) -> list[Path]:
     stem = folder / "strong"
     moduli = list(dict.fromkeys(setting["modulus"] for setting in result["rows"]))
     heights = [2 + sum(s["modulus"] == modulus for s in result["rows"]) for modulus in moduli]
-    with drawing(stem, width=9.5, height=0.27 * sum(heights) + 1.9 * len(moduli) + 0.3) as figure:
+    with drawing(width=9.5, height=0.27 * sum(heights) + 1.9 * len(moduli) + 0.3) as figure:
         panels = figure.subplots(len(moduli), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, modulus in zip(panels, moduli):
             image = draw_map(axes, [s for s in result["rows"] if s["modulus"] == modulus])
             axes.set_title(f"modulo {modulus}", loc="left", fontweight="bold")
         figure.colorbar(image, ax=list(panels), label="test accuracy", shrink=0.6, aspect=30)
-    return figure_paths(stem)
+    return save_figure(figure, stem)
 
 
 def draw_map(axes: Any, settings: Rows) -> Any:

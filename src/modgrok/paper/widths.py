@@ -17,7 +17,8 @@ from modgrok.compiler.compiling import ExactSettings as Settings
 from modgrok.compiler.compiling import assemble, compile_exact
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.plan import plan_by_shape
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures.style import save_figure
+from modgrok.figures.widths import widths_figure
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
@@ -102,26 +103,6 @@ def _checked(network: Network) -> dict[str, Any]:
 
 
 def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Widths against S on a logarithmic axis, and long sums on a linear one."""
-    stem = folder / "widths"
-    with drawing(stem, width=7.0, height=2.9) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[1.4, 1])
-        labels = {
-            "random": "random phases (paper), measured",
-            "literature": "literature, 4(p−1) and $2^{2S-2}$(p−1)",
-            "flat": "modgrok, one expert",
-            "tree": "modgrok, tree",
-            "minimal": "modgrok, minimal",
-        }
-        terms = [row["terms"] for row in result["rows"]]
-        for colour, (key, label) in zip(COLOURS, labels.items()):
-            left.plot(terms, [row[key] for row in result["rows"]], "o-", color=colour, markersize=4, label=label)
-        left.set(yscale="log", xticks=terms, xlabel="number of terms S", ylabel="hidden neurons")
-        left.set_title(f"sum of S terms mod {result['settings']['modulus']}")
-        left.set_ylim(top=left.get_ylim()[1] * 30)
-        left.legend(loc="upper left")
-        sums = result["long_sums"]
-        right.plot([s["terms"] for s in sums], [s["width"] for s in sums], "o-", color=COLOURS[3], markersize=4)
-        right.set(xlabel="number of terms S", ylabel="hidden neurons", ylim=(0, None), xticks=range(2, 13, 2))
-        right.set_title(f"tree, exact one-hot, mod {result['settings']['long_sum_modulus']}")
-    return figure_paths(stem)
+    settings = result["settings"]
+    figure = widths_figure(result["rows"], settings["modulus"], result["long_sums"], settings["long_sum_modulus"])
+    return save_figure(figure, folder / "widths")

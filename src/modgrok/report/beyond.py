@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from modgrok.census.law import Setting
-from modgrok.figures.census import draw_setting
-from modgrok.figures.style import drawing, figure_paths
+from modgrok.figures.law import law_figure
+from modgrok.figures.style import save_figure
 from modgrok.report.document import Block, Bullets, Code, Heading, Paragraph, Picture
 from modgrok.report.pictures import png_files
 from modgrok.report.recorded import COMMANDS, Recorded
@@ -120,20 +117,7 @@ def loss_law(recorded: dict[str, Recorded], images: Path) -> Iterator[Block]:
 
 
 def draw_law(census: dict[str, Any], folder: Path) -> list[Path]:
-    """One panel for each setting, from recorded networks."""
-    points, stem = census["points"], folder / "law"
-    with drawing(stem, 7.6, 3.1) as figure:
-        panels = figure.subplots(1, len(points), sharey=True, squeeze=False)[0]
-        for axes, found in zip(panels, points):
-            columns = {name: np.array(found[name]) for name in ("train_loss", "test_accuracy", "family")}
-            rows = np.ones(len(columns["family"]), bool)
-            draw_setting(axes, columns, Setting(found["modulus"], found["width"], 0.5, 0, rows, 0.0))
-            axes.set_title(f"p = {found['modulus']}, width {found['width']}")
-            axes.locator_params(axis="x", nbins=4)
-        panels[0].set_ylabel("test accuracy")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
-    return figure_paths(stem)
+    return save_figure(law_figure(census["points"]), folder / "law")
 
 
 def mixture(entries: Entries) -> Iterator[Block]:
