@@ -1,4 +1,4 @@
-"""One look for all figures, through matplotlib's object interface: no pyplot, no global state."""
+"""One look for all figures, through matplotlib's object interface: no global state."""
 
 from __future__ import annotations
 
