@@ -15,9 +15,10 @@ from pathlib import Path
 import pytest
 
 from modgrok import cli
+from modgrok.commands.paper import column_widths
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
-from modgrok.paper.item import Effort, ItemResult, ItemTable, Summary, Verdict, implementation
+from modgrok.paper.item import Effort, ItemResult, ItemTable, Summary, Verdict, cell, implementation
 from modgrok.paper.records import read_recorded
 from modgrok.paper.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
 from modgrok.report import reproducing
@@ -188,6 +189,22 @@ def test_the_command_shows_items_in_any_width(columns, capsys, monkeypatch, tmp_
     assert max(len(line) for line in lines if not line.startswith(str(tmp_path))) <= int(columns)
     assert any(line.startswith("reproduced: a checked witness") for line in lines)
     assert str(tmp_path / "law.svg") in lines
+
+
+def test_tables_shrink_their_widest_column_and_cut_no_word():
+    columns = [["polynomial", "(2n1 + 3n2)^4 - n1^2"], ["mod", "23"], ["test accuracy", "0.9999"]]
+    assert column_widths(columns, 40) == [20, 3, 13], "there is room for all"
+    assert column_widths(columns, 30) == [14, 3, 13]
+    assert column_widths(columns, 10) == [10, 3, 8], "no narrower than the longest words"
+
+
+@pytest.mark.parametrize(
+    "value, digits, printed",
+    [(None, 4, "–"), (True, 4, "yes"), (12345, 4, "12,345"), (0.123456, 4, "0.1235"), (1.0, 4, "1"), ("a", 4, "a")]
+    + [(0.99999, 4, "0.9999"), (0.9999, 3, "0.999"), (-0.99999, 4, "-1"), (1e-31, 3, "1e-31")],
+)
+def test_values_are_printed_short_and_never_as_1_where_they_are_less(value, digits, printed):
+    assert cell(value, digits) == printed
 
 
 # ------------------------------------------------------------------------------------------ only figures/ draws

@@ -69,7 +69,7 @@ def test_the_command_lists_every_item(tmp_path, capsys, monkeypatch):
 
 def test_a_report_is_one_line_and_a_table_in_notebooks(tmp_path):
     report = write_report([ITEMS["classes"]], tmp_path, Effort("quick"))
-    assert repr(report) == f"<Report: 1 items (1 reproduced) in {tmp_path / 'report.html'}>"
+    assert repr(report) == f"<Report: 1 reproduced; {tmp_path / 'report.html'}>"
     assert "<th style='text-align:left'>Which polynomials have the form</th>" in report._repr_html_()
 
 

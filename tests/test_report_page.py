@@ -115,7 +115,7 @@ def test_the_page_says_what_was_found(folder):
         "not so here: the mean IPR rises monotonically (it falls by 0.100 at most)",
         "962 neurons with error below",
         "exact and proved",
-        "open, since the control fails too",
+        "the control fails too, so the question is open",
         "Contradicts the hypothesis: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "it does not refute it",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",

@@ -71,10 +71,10 @@ def show_item(result: ItemResult, console: Console) -> None:
     if ITEMS[result.item].cards:
         show_cards(result, console)
     else:
-        console.print(text_table(result.table))
+        console.print(text_table(result.table, console))
     for table in result.tables:
         console.print(Text(f"\n{table.caption}", "italic"))
-        console.print(text_table(table))
+        console.print(text_table(table, console))
     for note in result.notes:
         console.print(Text(note))
     console.print(Text.assemble((result.verdict, "bold"), f": {result.why}; {result.seconds:.1f} s"))
@@ -82,11 +82,29 @@ def show_item(result: ItemResult, console: Console) -> None:
         console.print(Text(str(path)), soft_wrap=True)
 
 
-def text_table(table: ItemTable) -> Table:
-    shown = Table(*table.columns.values(), box=None, pad_edge=False, header_style="bold")
-    for row in table.cells():
+def text_table(table: ItemTable, console: Console) -> Table:
+    """As wide as the console; no word and no number is cut, but where room is short numbers have fewer digits."""
+    for digits, gap in ((4, 2), (3, 1)):
+        columns = [list(column) for column in zip(table.columns.values(), *table.cells(digits), strict=True)]
+        widths = column_widths(columns, console.width - gap * (len(columns) - 1))
+        if sum(widths) + gap * (len(columns) - 1) <= console.width:
+            break
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
+    for (heading, *_), width in zip(columns, widths, strict=True):
+        shown.add_column(heading, width=width)
+    for row in zip(*(texts for _, *texts in columns), strict=True):
         shown.add_row(*map(Text, row))
     return shown
+
+
+def column_widths(columns: list[list[str]], room: int) -> list[int]:
+    """Widths that fit into the room, if need be: the widest column shrinks first, none below its longest word."""
+    least = [max(len(word) for text in texts for word in text.split()) for texts in columns]
+    widths = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    while sum(widths) > room and widths != least:
+        _, widest = max((width, k) for k, width in enumerate(widths) if width > least[k])
+        widths[widest] -= 1
+    return widths
 
 
 def show_cards(result: ItemResult, console: Console) -> None:

@@ -267,7 +267,6 @@ def report(found: list[tuple[Study, list[Values]]]) -> ItemResult:
             "experts: fine-tuned from trained, relabelled sums and products; generic: not relabelled; first / last: "
             "only the experts that read variables / other experts are trained; scratch: none is; single: one two-layer "
             "network with as many neurons; control: the circuit from scratch on n1 + n2.",
-            conclusion(rows, learned),
         ),
         columns=COLUMNS,
         rows=rows,
@@ -320,7 +319,9 @@ def summarise(result: ItemResult) -> Summary:
         "two-layer networks and other architectures do not learn these polynomials",
         f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
         f"joined experts: {share('experts')}",
-        f"open, since the control fails too. {found}" if open_question else f"{found[0].lower()}{found[1:]}",
+        f"the control fails too, so the question is open. {found}"
+        if open_question
+        else f"{found[0].lower()}{found[1:]}",
     )
 
 

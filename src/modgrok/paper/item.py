@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
@@ -73,9 +73,9 @@ class ItemTable:
     columns: dict[str, str]
     rows: list[Values]
 
-    def cells(self) -> list[list[str]]:
+    def cells(self, digits: int = 4) -> list[list[str]]:
         """What to print, row by row."""
-        return [[cell(row[key]) for key in self.columns] for row in self.rows]
+        return [[cell(row[key], digits) for key in self.columns] for row in self.rows]
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,10 +132,10 @@ class ItemResult(Result):
         return draw(self) if draw else {}
 
     def _repr_html_(self) -> str:
-        notes = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
         facts = {"verdict": self.verdict, "why": self.why, "settings": settings_text(self.settings)}
-        shown = {name: text for name, text in facts.items() if text}
-        return html_table(shown, self.title) + "".join(map(grid_html, (self.table, *self.tables))) + f"<ul>{notes}</ul>"
+        shown = html_table({name: text for name, text in facts.items() if text}, self.title)
+        tables = "".join(map(grid_html, (replace(self.table, caption=""), *self.tables)))
+        return f"{shown}{tables}<ul>{''.join(f'<li>{html.escape(note)}</li>' for note in self.notes)}</ul>"
 
 
 class ItemModule(Protocol):
@@ -153,14 +153,14 @@ def implementation(name: str) -> ItemModule:
 # ------------------------------------------------------------------------------------------ as text
 
 
-def cell(value: Any) -> str:
-    """A value as tables print it."""
+def cell(value: Any, digits: int = 4) -> str:
+    """A value as tables print it: floats with so many significant digits, and as 1 only if they are no less."""
     if value is None:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{min(value, 1 - 10**-digits) if value < 1 else value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
 
 
@@ -168,7 +168,8 @@ def grid_html(table: ItemTable) -> str:
     """A table with headings, everything escaped, for notebooks."""
     head = "".join(f"<th>{html.escape(heading)}</th>" for heading in table.columns.values())
     rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in table.cells())
-    return f"<table><caption>{html.escape(table.caption)}</caption><tr>{head}</tr>{rows}</table>"
+    caption = f"<caption>{html.escape(table.caption)}</caption>" if table.caption else ""
+    return f"<table>{caption}<tr>{head}</tr>{rows}</table>"
 
 
 def settings_text(settings: Values) -> str:

@@ -6,6 +6,8 @@ Thousands of networks are behind it, so it is not computed here: the result is t
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from modgrok.errors import InputError
 from modgrok.figures.law import law_figure
 from modgrok.figures.style import Figure
@@ -17,11 +19,11 @@ SHOWN = 8
 
 
 def compute(effort: Effort) -> ItemResult:
-    """What was recorded, whatever the effort."""
+    """What was recorded, whatever the effort, and where."""
     recorded = read_recorded("law")
     if recorded is None:
         raise InputError("the loss law is not recorded; `python benchmarks/record.py` makes it from a census")
-    return recorded.result
+    return replace(recorded.result, notes=(f"Recorded on {recorded.where}: {recorded.command}",))
 
 
 def result_of(census: Values, points: list[Values]) -> ItemResult:

@@ -33,7 +33,7 @@ class Report(Result):
     def summary(self) -> str:
         verdicts = [str(result.verdict) for result in self.items]
         counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in dict.fromkeys(verdicts))
-        return f"{len(self.items)} items ({counts}) in {self.files[0]}"
+        return f"{counts}; {self.files[0]}"
 
     def to_json(self) -> dict[str, Any]:
         """In short: an item's rows and data are in a file of its own."""
