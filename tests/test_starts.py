@@ -1,8 +1,6 @@
-"""Circuits trained end to end: the forward pass, the starts, chunks, and the study with its stored parts."""
+"""Circuits trained end to end: the forward pass, the starts and chunks; the study is in test_paper_endtoend.py."""
 
 from __future__ import annotations
-
-import json
 
 import jax
 import jax.numpy as jnp
@@ -112,44 +110,3 @@ def test_the_single_network_has_as_many_neurons():
     _, layout = small_layout()
     alone = single_layout(layout)
     assert (alone.wires, alone.width) == (((0, 1),), 24)
-
-
-@pytest.fixture
-def tiny_studies(monkeypatch):
-    def tiny(quick: bool, full: bool):
-        settings = {"steps": 12, "seeds": 2, "weight_decays": (0.0, 5.0), "betas": (10.0,), "expert_steps": 3}
-        return [item.Study(item.PERTURBED[1], 5, 6, **settings)]
-
-    monkeypatch.setattr(item, "studies", tiny)
-    monkeypatch.setattr(item, "MEASUREMENTS", 4)
-
-
-def test_the_study_reports_every_start_and_reuses_finished_parts(tiny_studies, monkeypatch, tmp_path):
-    result = item.compute(folder=tmp_path)
-    assert [row["polynomial"] for row in result["rows"]] == ["(2n1 + 3n2)^4 - n1^2"]
-    starts = {(curve["start"], curve["weight_decay"]) for curve in result["curves"]}
-    assert starts == {(start, decay) for start in (*STARTS, "control", "single") for decay in (0.0, 5.0)}
-    for curve in result["curves"]:
-        assert curve["steps"][0] == 0 and curve["steps"][-1] == 12
-        assert len(curve["test_accuracy"]) == len(curve["steps"]) and len(curve["final_test_accuracies"]) == 2
-        assert curve["test_accuracy"][-1] == pytest.approx(np.mean(curve["final_test_accuracies"]), rel=1e-3)
-    for row in result["rows"]:
-        assert row["scratch_worst"] <= row["scratch"] <= row["scratch_peak"] <= 1
-    monkeypatch.setattr(item, "run_study", lambda *_: pytest.fail("a finished study was run again"))
-    assert item.compute(folder=tmp_path)["rows"] == result["rows"]
-    files = item.draw(json.loads(json.dumps(result)), tmp_path)
-    stems = ("endtoend", "endtoend-fine-tuning", "endtoend-control")
-    assert [path.name for path in files] == [f"{stem}.{kind}" for stem in stems for kind in ("png", "svg")]
-    assert all(path.stat().st_size > 5000 for path in files)
-
-
-def test_a_time_limit_keeps_what_is_finished(tiny_studies, tmp_path):
-    with pytest.raises(InputError, match="no polynomial was finished within -1 seconds"):
-        item.compute(folder=tmp_path, time_limit=-1)
-
-
-def test_settings_grow_from_quick_to_full():
-    sizes = [len(item.studies(*flags)) for flags in ((True, False), (False, False), (False, True))]
-    assert sizes == [2, 8, 18]
-    assert {study.modulus for study in item.studies(False, True)} == {23, 31, 97}
-    assert item.rounded(float("nan")) is None and item.rounded(0.123456) == 0.1235
