@@ -15,7 +15,7 @@ from modgrok.files import read_json, whole_file, write_text
 from modgrok.paper.item import ItemResult
 from modgrok.paper.strong import groups, second_looks, train_missing
 from modgrok.paper.strong_result import result_of
-from modgrok.training.diagnosis import PASSED
+from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent
 RESULTS, DOCS = HERE / "results", HERE.parent / "docs"
@@ -63,7 +63,7 @@ def page(result: ItemResult) -> str:
         "## Outside the class",
         OUTSIDE_WORDS,
         table(
-            ("polynomial", "mod", "twins and guesses", "lowest", "median", "highest", f"settings at {PASSED:.0%}"),
+            ("polynomial", "mod", "twins and guesses", "lowest", "median", "highest", f"settings at {LEARNED:.0%}"),
             outside_rows([cell for setting in strong for cell in setting["cells"]]),
         ),
         "## Transformer and mlp on n1 + n2",
@@ -129,7 +129,7 @@ def outside_rows(cells: Rows) -> Iterable[tuple[str, ...]]:
         here = [cell for cell in outside if (cell["polynomial"], cell["modulus"]) == (polynomial, modulus)]
         reached = sorted(cell["accuracy"] for cell in here)
         spread = (reached[0], median(reached), reached[-1])
-        full = f"{sum(accuracy >= PASSED for accuracy in reached)} of {len(reached)}"
+        full = f"{sum(accuracy >= LEARNED for accuracy in reached)} of {len(reached)}"
         yield polynomial, str(modulus), percent(here[0]["twins_and_guesses"]), *map(percent, spread), full
 
 

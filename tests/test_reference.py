@@ -40,7 +40,7 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("inspect", ""): ("inspect", "net.safetensors"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
-"""(command, action) and the words of a tiny call, in a folder with plan.toml, net.safetensors and the census `planted`."""
+"""(command, action) and the words of a tiny call, where plan.toml, net.safetensors and the census `planted` lie."""
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from modgrok.training.endtoend import (
     STARTS,
     apply,
@@ -18,9 +17,7 @@ from modgrok.training.endtoend import (
 from perfect_experts import perfect_expert
 
 from modgrok.compiler.compiling import candidate_plans, read
-from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, batch_logits
-from modgrok.paper import endtoend as item
 from modgrok.training import endtoend
 from modgrok.training.mixture import Learnt, task_of
 from modgrok.training.steps import hyper

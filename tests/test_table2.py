@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from modgrok.training.models import POWER, Rows, apply
 
 from modgrok.files import write_json
 from modgrok.networks.circuit import Expert
@@ -15,7 +16,6 @@ from modgrok.paper.item import Effort, ItemResult, Verdict
 from modgrok.paper.parts import Parts
 from modgrok.training import ensemble
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.models import POWER, Rows, apply
 from modgrok.training.steps import TrainConfig
 
 RECORDED = Path(__file__).parent.parent / "benchmarks" / "results" / "table2.json"

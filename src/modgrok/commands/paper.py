@@ -17,6 +17,7 @@ from modgrok.progress import progress_bar
 
 if TYPE_CHECKING:
     from modgrok.paper.item import ItemResult, ItemTable
+    from modgrok.report.reproducing import Report
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +43,7 @@ def help_line(name: str, purpose: str) -> str:
     return textwrap.fill(f"  {name:10} {purpose}", width, subsequent_indent=" " * 13)
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
     from modgrok.report.reproducing import paper
 
     with progress_bar(console, f"paper {args.item}") as progress:
@@ -54,16 +55,14 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             time_limit=args.time_limit,
             progress=progress,
             say=lambda text: console.print(text, highlight=False, markup=False),
-        ).to_json()
+        )
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    from modgrok.paper.item import ItemResult
-
-    if result["item"] == "all":
-        show_report(result, console)
+def show(result: ItemResult | Report, console: Console, args: argparse.Namespace) -> None:
+    if args.item == "all":
+        show_report(result.to_json(), console)
     else:
-        show_item(ItemResult.from_json(result), console)
+        show_item(result, console)
 
 
 def show_item(result: ItemResult, console: Console) -> None:

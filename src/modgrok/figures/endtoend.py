@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from modgrok.figures.style import COLOURS, Figure, drawing
-from modgrok.training.diagnosis import PASSED
+from modgrok.training.diagnosis import LEARNED
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -88,7 +88,7 @@ def starts_figure(rows: Rows, curves: Rows) -> Figure:
 def fine_tuning_figure(rows: Rows, curves: Rows) -> Figure:
     """The trained experts under every weight decay and β, where some of them forget; else everywhere."""
     tuned = [row for row in rows if row["experts"] is not None]
-    forgetting = [row for row in tuned if row["experts_worst"] < PASSED] or tuned
+    forgetting = [row for row in tuned if row["experts_worst"] < LEARNED] or tuned
     panels = [(row["modulus"], row["polynomial"]) for row in forgetting]
 
     def draw_panel(axes: Axes, panel: Panel) -> None:

@@ -11,7 +11,7 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 
 from modgrok.figures.style import Figure, drawing
-from modgrok.training.diagnosis import PASSED
+from modgrok.training.diagnosis import LEARNED
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -46,7 +46,7 @@ def draw_map(axes: Axes, settings: Rows) -> AxesImage:
         if finding in OUTLINES:
             corner, style = (column - 0.46, row - 0.44), OUTLINES[finding]
             axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="#e03131", linestyle=style))
-        percent = round(100 * value) if value >= PASSED else min(round(100 * value), 98)
+        percent = round(100 * value) if value >= LEARNED else min(round(100 * value), 98)
         colour = "white" if value < 0.6 else "black"
         axes.text(column, row, str(percent), ha="center", va="center", fontsize=7, color=colour)
     axes.axhline(0.5, color="white", linewidth=3)

@@ -1,7 +1,7 @@
 """Does depth with softmax between experts make polynomials learnable that a two-layer network does not learn?
 
 The paper proposes to join experts that were trained apart, and leaves the rest to future work. Here the joined
-architecture is trained end to end on half of the polynomial's own table, from the starts of `training.endtoend`, with
+architecture is trained end to end on half of the polynomial's own table, from the starts of `training.starts`, with
 two controls: `single`, one two-layer network with as many neurons, and `control`, the same circuit from scratch on
 n1 + n2. Every start is trained with several weight decays and inverse temperatures, over several seeds.
 """
@@ -11,44 +11,37 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
 from modgrok.algebra.expression import read
-from modgrok.compiler.compiling import candidate_plans
 from modgrok.compiler.plan import Plan
 from modgrok.errors import InputError
 from modgrok.figures.endtoend import endtoend_figures
 from modgrok.figures.style import Figure
+from modgrok.networks.circuit import Circuit
+from modgrok.networks.models import CircuitModel
 from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.paper.parts import Parts
 from modgrok.paper.table1 import POLYNOMIALS as TABLE1
 from modgrok.progress import Progress
+from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count
-from modgrok.training.diagnosis import PASSED
-from modgrok.training.endtoend import (
-    STARTS,
-    Curves,
-    Layout,
-    layout_of,
-    random_experts,
-    single_layout,
-    starting_experts,
-    train_circuits,
-)
-from modgrok.training.mixture import Learnt as Learned
-from modgrok.training.mixture import MixSettings, task_of, train_tasks
-from modgrok.training.steps import hyper
+from modgrok.training.diagnosis import LEARNED
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.mixture import LearnedExpert, MixSettings, shortest_plan, task_of, train_tasks
+from modgrok.training.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
+from modgrok.training.steps import Metrics, Shape
 
 PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
 ORDER = (*TABLE1, *PERTURBED)
 CONTROL = "n1 + n2"
 CIRCUITS = (*STARTS, "control")
 MEASUREMENTS = 24
+CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
 
 @dataclass(frozen=True)
@@ -145,30 +138,24 @@ def compute(effort: Effort) -> ItemResult:
 
 def run_study(study: Study, progress: Progress) -> list[Values]:
     """One entry for each start, weight decay and β, with learning curves (means over the seeds)."""
-    tree, _ = read(study.polynomial, study.modulus)
-    plan = min(candidate_plans(tree, study.modulus), key=lambda plan: len(plan.steps))
-    circuit = layout_of(plan, study.width, train_count(study.fraction, study.modulus**2))
-    learned = learned_experts(study, plan)
+    plan = shortest_plan(*read(study.polynomial, study.modulus))
+    model, learned = circuit_model(plan, study.width), learned_experts(study, plan)
     starts = [start for start in study.starts if start != "single"]
-    begun = {
-        (start, seed): starting_experts(start, plan, circuit, learned[seed], jax.random.key(1000 + seed))
-        for start in starts
-        for seed in range(study.seeds)
-    }
     nets = list(all_nets(study, starts, study.betas))
-    experts = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(begun[net.start, net.seed] for net in nets))
-    found = list(entries(study, nets, train(study, circuit, nets, experts, progress)))
+    begun = [
+        starting_circuit(net.start, plan, model, learned[net.seed], net.beta, key=jax.random.key(1000 + net.seed))
+        for net in nets
+    ]
+    found = list(entries(study, nets, train(study, model, nets, begun, progress)))
     if "single" in study.starts:
-        alone = single_layout(circuit)
-        nets = list(all_nets(study, ["single"], study.betas[:1]))
-        keys = jnp.stack([jax.random.key(1000 + net.seed) for net in nets])
-        experts = jax.vmap(lambda key: random_experts(alone, key))(keys)
-        found += entries(study, nets, train(study, alone, nets, experts, lambda done, total: None))
+        alone, nets = single_model(model), list(all_nets(study, ["single"], study.betas[:1]))
+        begun = [random_circuit(alone, net.beta, key=jax.random.key(1000 + net.seed)) for net in nets]
+        found += entries(study, nets, train(study, alone, nets, begun, lambda done, total: None))
     lowest = min((source.accuracy for sources in learned for source in sources), default=None)
     return [{**entry, "experts_accuracy": lowest} for entry in found]
 
 
-def learned_experts(study: Study, plan: Plan) -> list[list[Learned]]:
+def learned_experts(study: Study, plan: Plan) -> list[list[LearnedExpert]]:
     """For every seed, experts trained apart on sums and products, one for each step; none where none is needed."""
     if not {"experts", "generic", "first", "last"} & set(study.starts):
         return [[] for _ in range(study.seeds)]
@@ -186,21 +173,23 @@ def all_nets(study: Study, starts: list[str], betas: tuple[float, ...]) -> Itera
                     yield Net(start, decay, beta, seed)
 
 
-def train(study: Study, layout: Layout, nets: list[Net], experts: Any, progress: Progress) -> Curves:
-    def table(net: Net) -> Int[np.ndarray, "row"]:
-        return function_table(CONTROL if net.start == "control" else study.polynomial, study.modulus)[0]
-
-    settings = hyper(
-        seed=[net.seed for net in nets],
-        train_rows=layout.train_rows,
-        weight_decay=[net.weight_decay for net in nets],
+def train(study: Study, model: CircuitModel, nets: list[Net], begun: list[Circuit], progress: Progress) -> Metrics:
+    """Metrics of all networks, with axes (network, measured step)."""
+    tables = {text: function_table(text, study.modulus)[0] for text in (CONTROL, study.polynomial)}
+    train_rows = train_count(study.fraction, study.modulus**2)
+    decays = [net.weight_decay for net in nets]
+    metrics, _ = train_ensemble(
+        Shape(model, train_rows),
+        hyper(seed=[net.seed for net in nets], train_rows=train_rows, weight_decay=decays),
+        np.stack([tables[CONTROL if net.start == "control" else study.polynomial] for net in nets]),
+        steps=study.measured_steps(),
+        params=jax.tree.map(lambda *leaves: jnp.stack(leaves), *begun),
+        progress=progress,
     )
-    betas, tables = np.array([net.beta for net in nets]), np.stack([table(net) for net in nets])
-    measured = study.measured_steps()
-    return train_circuits(layout, settings, betas, tables, experts, measured=measured, progress=progress)
+    return metrics
 
 
-def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[Values]:
+def entries(study: Study, nets: list[Net], curves: Metrics) -> Iterator[Values]:
     for first in range(0, len(nets), study.seeds):
         net, block = nets[first], slice(first, first + study.seeds)
         yield {
@@ -208,7 +197,7 @@ def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[Values]:
             "weight_decay": net.weight_decay,
             "beta": None if net.start == "single" else net.beta,
             "steps": study.measured_steps(),
-            **{name: [rounded(x) for x in np.mean(values[block], axis=0)] for name, values in curves._asdict().items()},
+            **{name: [rounded(x) for x in np.mean(getattr(curves, name)[block], axis=0)] for name in CURVES},
             "final_test_accuracies": [rounded(x) for x in curves.test_accuracy[block, -1]],
         }
 
@@ -249,13 +238,13 @@ def report(found: list[tuple[Study, list[Values]]]) -> ItemResult:
         table_row(text, p, [c for c in curves if (c["modulus"], c["polynomial"]) == (p, text)]) for p, text in cases
     ]
     learned = {
-        start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if (row[start] or 0) >= PASSED]
+        start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if (row[start] or 0) >= LEARNED]
         for start in (*CIRCUITS, "single")
     }
     return ItemResult(
         item="endtoend",
         title="End to end: the joined architecture trained on half of the polynomial's table",
-        settings={"studies": [study.key() for study, _ in found], "learned": PASSED, "optimiser": "AdamW"},
+        settings={"studies": [study.key() for study, _ in found], "learned": LEARNED, "optimiser": "AdamW"},
         published={
             "claim": "these polynomials are not learnable by training two-layer MLPs or other architectures; joined "
             "experts may learn what other models could not (future work)"
@@ -279,7 +268,7 @@ def verdict_on(rows: list[Values], learned: dict[str, list[str]]) -> Verdict:
     """What the failure of training from scratch shows: nothing where the control fails as well."""
     if learned["scratch"] or learned["single"] or learned["generic"]:
         return Verdict.DIFFERS
-    controlled = all((row["control"] or 0) >= PASSED for row in rows)
+    controlled = all((row["control"] or 0) >= LEARNED for row in rows)
     return Verdict.REPRODUCED if controlled else Verdict.UNDECIDED
 
 
@@ -299,8 +288,8 @@ def table_row(text: str, modulus: int, curves: list[Values]) -> Values:
 
 def conclusion(rows: list[Values], learned: dict[str, list[str]]) -> str:
     tuned = [row for row in rows if row["experts"] is not None]
-    kept = sum(row["experts"] >= PASSED for row in tuned)
-    lost = sum(row["experts_worst"] < PASSED for row in tuned)
+    kept = sum(row["experts"] >= LEARNED for row in tuned)
+    lost = sum(row["experts_worst"] < LEARNED for row in tuned)
     counts = ", ".join(f"{start} {len(learned[start])}" for start in ("first", "last", "generic", "scratch", "single"))
     return (
         f"Learned of {len(rows)} cases: {counts}; the control {len(learned['control'])}. Fine-tuning keeps the joined "

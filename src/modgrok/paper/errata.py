@@ -12,9 +12,9 @@ from modgrok.networks.verification import verify
 from modgrok.paper.classes import classified
 from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.paper.table1 import POLYNOMIALS, PUBLISHED_MSE
-from modgrok.training import runs
+from modgrok.training.checkpoints import begin
+from modgrok.training.config import TrainConfig
 from modgrok.training.data import function_table
-from modgrok.training.steps import TrainConfig
 
 ODD = "(5n1^3 + 2n2^4)^2 - n2"
 
@@ -125,7 +125,7 @@ def optimiser() -> dict[str, str]:
 def final_loss(optimiser: str) -> float:
     """Training loss of the paper's network on half of the product's table: weight decay beside Adam, or inside it."""
     config = TrainConfig("n1 n2", 23, width=200, steps=200, optimiser=optimiser)
-    return float(runs.begin(config).segment(config.steps).curves()["train_loss"][-1])
+    return float(begin(config).segment(config.steps).curves()["train_loss"][-1])
 
 
 def families() -> dict[str, str]:
@@ -175,7 +175,7 @@ def zero_exponents() -> dict[str, str]:
         "a product is 0 where a variable is 0",
         "not with n2^0, which is 1 there; terms in one variable are relabelled columns and need no expert",
         f"n1^2 n2^0 + n1 n2 modulo 7: accuracy {100 * found.accuracy:g} % on all {found.rows_checked} rows with "
-        f"{sum(step['kind'] == 'product' for step in network.plan)} product expert",
+        f"{sum(step.kind == 'product' for step in network.plan)} product expert",
         'modgrok compile "n1^2 n2^0 + n1 n2" --mod 7',
     )
 

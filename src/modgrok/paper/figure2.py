@@ -10,7 +10,7 @@ from modgrok.figures.style import Figure
 from modgrok.figures.training import training_figure
 from modgrok.paper import trainings
 from modgrok.paper.item import Effort, ItemResult
-from modgrok.training.steps import TrainConfig
+from modgrok.training.config import TrainConfig
 
 summarise = trainings.summarise
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
+from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
-from modgrok.paper.item import Effort, ItemResult, Summary, Verdict
+from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.paper.table1 import POLYNOMIALS
 from modgrok.training.mixture import MixSettings, mix
 
@@ -15,7 +16,7 @@ MODULUS = 97
 def compute(effort: Effort) -> ItemResult:
     """`quick` trains each expert for fewer steps."""
     settings = MixSettings(steps=200) if effort.quick else MixSettings()
-    network = mix(POLYNOMIALS[0], MODULUS, settings, effort.progress)
+    network = mix(POLYNOMIALS[0], MODULUS, **asdict(settings), progress=effort.progress)
     found = verify(network)
     return ItemResult(
         item="mixture",
@@ -36,8 +37,21 @@ def compute(effort: Effort) -> ItemResult:
             "margin": "margin",
             "beta": "β",
         },
-        rows=[dict(step) for step in network.plan],
+        rows=[expert_row(expert) for expert in network.plan],
     )
+
+
+def expert_row(expert: ExpertPlan) -> Values:
+    """What an expert computes, and how well it learned its own table."""
+    learned = expert.learned
+    return {
+        "text": expert.text,
+        "task": learned.task if learned else None,
+        "train_fraction": learned.fraction if learned else None,
+        "own_accuracy": expert.own_accuracy,
+        "margin": expert.margin,
+        "beta": expert.beta,
+    }
 
 
 def summarise(result: ItemResult) -> Summary:

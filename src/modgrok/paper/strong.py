@@ -27,14 +27,15 @@ from modgrok.errors import InputError
 from modgrok.figures.strong import strong_figure
 from modgrok.figures.style import Figure
 from modgrok.files import whole_file
+from modgrok.inspection.order import function_order
 from modgrok.paper.item import Effort, ItemResult, Summary, Values
 from modgrok.paper.strong_result import CONTROLS, contradictions, result_of, summaries
 from modgrok.paper.table2 import PUBLISHED
 from modgrok.progress import Progress
+from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.presets import preset
-from modgrok.training.steps import Metrics, TrainConfig, hyper
+from modgrok.training.steps import Metrics
 
 TABLE2 = tuple(dict.fromkeys(row.polynomial for row in PUBLISHED))
 LEARNED_OUTSIDE = (
@@ -128,7 +129,7 @@ def groups(*, quick: bool) -> list[Group]:
     """All ensembles; modulo 97 first."""
     small = {"width": 256} if quick else {}
     return [
-        first_look(name, preset(expression=CONTROLS[0], modulus=modulus, **(SETTINGS[name] | small)), 1 if quick else 2)
+        first_look(name, TrainConfig(CONTROLS[0], modulus, **(SETTINGS[name] | small)), 1 if quick else 2)
         for modulus in ((23,) if quick else (97, 23))
         for name in (QUICK if quick else SETTINGS)
     ]
@@ -157,8 +158,10 @@ def second_looks(wanted: list[Group], rows: Rows) -> list[Group]:
 def train_group(group: Group) -> Rows:
     """Train the networks of a group and add what was measured at the end to their rows."""
     start, rows = time.perf_counter(), group.rows()
-    shape, _, _ = replace(group.config, fraction=max(group.fractions)).task()
-    tables = {text: function_table(text, shape.modulus)[0] for text in group.polynomials}
+    shape, *_ = replace(group.config, fraction=max(group.fractions)).task()
+    modulus = group.config.modulus
+    tables = {text: function_table(text, modulus)[0] for text in group.polynomials}
+    orders = [function_order(row["polynomial"], modulus) for row in rows]
     columns = {name: np.array([row[name] for row in rows]) for name in ("seed", "learning_rate", "weight_decay")}
     fixed = {name: getattr(group.config, name) for name in ("beta1", "beta2", "eps", "init_scale")}
     metrics: Metrics
@@ -167,6 +170,7 @@ def train_group(group: Group) -> Rows:
         hyper(train_rows=np.array([train_count(row["fraction"], shape.rows) for row in rows]), **columns, **fixed),
         np.stack([tables[row["polynomial"]] for row in rows]),
         steps=group.config.steps,
+        orders=orders,
     )
     seconds = time.perf_counter() - start
     measured = [{name: float(getattr(metrics, name)[k, -1]) for name in MEASURED} for k in range(len(rows))]

@@ -21,7 +21,7 @@ from modgrok.paper.item import ItemResult, Values, Verdict
 from modgrok.paper.table2 import twins_and_guesses
 from modgrok.separable import classify_table
 from modgrok.training.data import function_table
-from modgrok.training.diagnosis import PASSED
+from modgrok.training.diagnosis import LEARNED
 
 CONTROLS = ("n1 + n2", "n1 n2")
 BEYOND = 0.1
@@ -55,7 +55,7 @@ def result_of(rows: Rows) -> ItemResult:
             "cells_in_class": len(in_class),
             "contradictions": len(found["contradicts"]),
             "learned_later": len(found["learned later"]),
-            "learned_outside_the_class": sum(cell["accuracy"] >= PASSED for cell in found["beyond"]),
+            "learned_outside_the_class": sum(cell["accuracy"] >= LEARNED for cell in found["beyond"]),
             "loss_law": {f"{s['setting']} mod {s['modulus']}": s["loss_law"] for s in strong},
         },
         verdict=verdict_on(in_class, found["contradicts"]),
@@ -109,7 +109,7 @@ def summary(name: str, modulus: int, members: Rows, known: dict[tuple[str, int],
     for row in members:
         if row["steps"] == steps:
             variants.setdefault((row["learning_rate"], row["weight_decay"]), []).append(row)
-    passing = [rows for rows in variants.values() if control_accuracy(rows) >= PASSED]
+    passing = [rows for rows in variants.values() if control_accuracy(rows) >= LEARNED]
     counting = passing or [max(variants.values(), key=control_accuracy)]
     longer = [row for row in members if row["steps"] > steps]
     cells = [
@@ -168,10 +168,10 @@ def cell(polynomial: str, variants: list[Rows], longer: Rows, known: Values, *, 
     elif polynomial in CONTROLS:
         finding = "control"
     elif known["verdict"] == "in-class":
-        finding = "agrees" if accuracy >= PASSED else "contradicts"
+        finding = "agrees" if accuracy >= LEARNED else "contradicts"
     else:
         finding = "beyond" if accuracy > known["twins_and_guesses"] + BEYOND else "twins and guesses"
-    later = finding == "contradicts" and bool(again) and again[0]["accuracy"] >= PASSED
+    later = finding == "contradicts" and bool(again) and again[0]["accuracy"] >= LEARNED
     return {
         "polynomial": polynomial,
         **known,
@@ -234,7 +234,7 @@ def conclusions(settings: Rows) -> Iterator[str]:
 
 def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> Iterator[str]:
     yield (
-        f"{len(found['agrees'])} of {len(in_class)} times a polynomial of the class reaches {PASSED:.0%} of the test "
+        f"{len(found['agrees'])} of {len(in_class)} times a polynomial of the class reaches {LEARNED:.0%} of the test "
         f"rows in a setting that learns both controls; {len(found['learned later'])} more do with more steps."
     )
     for cell in found["contradicts"]:
@@ -243,14 +243,14 @@ def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> Iterator[st
         yield f"Learned later: {against_words(cell)}"
     for polynomial, modulus in dict.fromkeys((c["polynomial"], c["modulus"]) for c in found["beyond"]):
         cells = [c for c in found["beyond"] if (c["polynomial"], c["modulus"]) == (polynomial, modulus)]
-        whole = sum(c["accuracy"] >= PASSED for c in cells)
+        whole = sum(c["accuracy"] >= LEARNED for c in cells)
         yield (
             f"Outside the class, {polynomial} mod {modulus}: {len(cells)} settings go beyond the "
-            f"{cells[0]['twins_and_guesses']:.0%} of twins and guesses, {whole} of them to {PASSED:.0%}."
+            f"{cells[0]['twins_and_guesses']:.0%} of twins and guesses, {whole} of them to {LEARNED:.0%}."
         )
     weak = [f"{s['setting']} mod {s['modulus']}" for s in settings if not s["controls_pass"]]
     if weak:
-        yield f"Settings too weak, no evidence (a control stays below {PASSED:.0%}): {'; '.join(weak)}."
+        yield f"Settings too weak, no evidence (a control stays below {LEARNED:.0%}): {'; '.join(weak)}."
     yield (
         "Loss law: rank correlation of final training loss and test accuracy over a setting's networks; near -1 the "
         "training loss alone orders the accuracies."

@@ -18,7 +18,6 @@ from statistics import fmean
 from typing import NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Bool, Int
 
@@ -27,8 +26,9 @@ from modgrok.paper.parts import Parts
 from modgrok.progress import Progress
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
+from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_chunks, train_ensemble
-from modgrok.training.steps import Hyper, Shape, TrainConfig, hyper, start
+from modgrok.training.steps import Shape, split_of
 
 WIDTH = 5000
 STEPS = 2000
@@ -115,42 +115,32 @@ def is_of(row: Row, run: Values) -> bool:
     return (run["settings"]["expression"], run["settings"]["modulus"]) == (row.polynomial, row.modulus)
 
 
-def ensemble_of(group: list[TrainConfig]) -> tuple[Shape, Hyper, Int[np.ndarray, "net row"]]:
-    """Configs that differ only in expression and seed, as one ensemble."""
-    tasks = [config.task() for config in group]
-    shape = dataclasses.replace(tasks[0].shape, order="additive")
-    settings = hyper(seed=[config.seed for config in group], train_rows=shape.train_rows)
-    return shape, settings, np.stack([task.table for task in tasks])
-
-
 def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[tuple[TrainConfig, Values]]:
     """Train configs of one modulus; a run is yielded as soon as its chunk of the ensemble has finished."""
-    shape, settings, tables = ensemble_of(group)
-    half = group[0].steps // 2
-    for chunk in train_chunks(shape, settings, tables, steps=[half, group[0].steps], progress=progress):
+    shape, settings, tables, orders = ensemble_of(group)
+    steps = [group[0].steps // 2, group[0].steps]
+    for chunk in train_chunks(shape, settings, tables, steps=steps, orders=orders, progress=progress):
         for net, config in enumerate(group[chunk.first : chunk.first + len(chunk.metrics.ipr)]):
             final = {name: float(getattr(chunk.metrics, name)[net, -1]) for name in ("train_loss", "test_loss")}
             halfway = {name: float(getattr(chunk.metrics, name)[net, 0]) for name in ("train_loss", "test_loss")}
             for part, rows in (("train", shape.train_rows), ("test", shape.rows - shape.train_rows)):
                 hits = round(float(getattr(chunk.metrics, f"{part}_accuracy")[net, -1]) * rows)
                 final[f"{part}_accuracy"] = hits / rows
-            table = tables[chunk.first + net].reshape(shape.modulus, shape.modulus)
-            redundancy = redundancy_of_split(table, train_mask(shape, config))
+            table = tables[chunk.first + net].reshape(shape.model.residues)
+            redundancy = redundancy_of_split(table, train_mask(shape, config.seed))
             yield config, {**final, "redundancy": redundancy, "halfway": halfway}
 
 
-def train_mask(shape: Shape, config: TrainConfig) -> Bool[np.ndarray, "p p"]:
-    """Which cells of the table train: the split that the config's seed stands for, whatever the width."""
-    task = config.task()
-    examples, _ = start(dataclasses.replace(shape, width=1), task.hyper, jnp.asarray(task.table))
+def train_mask(shape: Shape, seed: int) -> Bool[np.ndarray, "p p"]:
+    """Which cells of the table train: the split that a seed stands for."""
     mask = np.zeros(shape.rows, dtype=bool)
-    mask[np.asarray(examples.shuffled[: shape.train_rows])] = True
-    return mask.reshape((shape.modulus,) * shape.variables)
+    mask[np.asarray(split_of(seed, shape.rows)[: shape.train_rows])] = True
+    return mask.reshape(shape.model.residues)
 
 
 def estimate(group: list[TrainConfig]) -> str:
     """How long a group will take, from a few timed steps; compiling and measuring do not count."""
-    shape, settings, tables = ensemble_of(group[:1])
+    shape, settings, tables, _ = ensemble_of(group[:1])
     times = []
     for steps in (1, 1, 1 + TIMED_STEPS):
         begin = time.perf_counter()
@@ -160,7 +150,7 @@ def estimate(group: list[TrainConfig]) -> str:
     seconds = per_step * sum(config.steps for config in group)
     text = f"{seconds / 60:.0f} minutes" if seconds > 120 else f"{seconds:.0f} seconds"
     return (
-        f"{len(group)} networks modulo {shape.modulus}, {group[0].steps} steps at {1 / per_step:.3g} a second: "
+        f"{len(group)} networks modulo {shape.model.classes}, {group[0].steps} steps at {1 / per_step:.3g} a second: "
         f"about {text}"
     )
 

@@ -9,9 +9,9 @@ import numpy as np
 from modgrok.paper.item import ItemResult, Summary, Values, Verdict
 from modgrok.progress import Progress
 from modgrok.results import percent
-from modgrok.training import runs
-from modgrok.training.diagnosis import PASSED, passed_at
-from modgrok.training.steps import TrainConfig
+from modgrok.training.checkpoints import begin
+from modgrok.training.config import TrainConfig
+from modgrok.training.diagnosis import LEARNED, passed_at
 
 PUBLISHED = {
     "accuracy": "100 % on training and test rows, the test rows later: the well-known grokking phenomenon",
@@ -32,12 +32,13 @@ def compute_training(
     progress: Progress,
 ) -> ItemResult:
     """The item's result; `periodicity` is the column of the metrics that the captions' IPR is compared with."""
-    training = runs.begin(config)
-    initial, _ = runs.neuron_spectra(training.shape, training.params)
+    training = begin(config)
+    initial = np.asarray(training.neurons().ipr)
     for step in config.measured_steps():
         training = training.segment(step - training.step)
         progress(step, config.steps)
-    final, alive = runs.neuron_spectra(training.shape, training.params)
+    neurons = training.neurons()
+    final, alive = np.asarray(neurons.ipr), np.asarray(neurons.alive)
     curves = training.curves()
     last = {name: float(column[-1]) for name, column in curves.items()}
     memorised, grokked = passed_at(curves, "train_accuracy"), passed_at(curves, "test_accuracy")
@@ -57,7 +58,7 @@ def compute_training(
         measured=last | {"memorised_at": memorised, "grokked_at": grokked, "fall_of_ipr": fall, "claims": claims},
         verdict=verdict_on(claims),
         notes=(
-            f"{percent(PASSED, 0)} of the training rows from step {memorised}, of the test rows from step {grokked}; "
+            f"{percent(LEARNED, 0)} of the training rows from step {memorised}, of the test rows from step {grokked}; "
             f"{int(last['alive'])} of {config.width} neurons are alive at the end.",
             f"The mean IPR falls at most {fall:.4f} below an earlier value, at step {fell_at}.",
             *(f"Not so here: {claim}." for claim, holds in claims.items() if not holds),
@@ -111,7 +112,7 @@ def summarise(result: ItemResult) -> Summary:
         why += f" (it falls by {measured['fall_of_ipr']:.3f} at most)"
     return Summary(
         "grokking to 100 %, and a mean IPR that rises monotonically towards the analytical solution's 1",
-        f"test accuracy {100 * measured['test_accuracy']:g} %, {percent(PASSED, 0)} of training rows from step "
+        f"test accuracy {100 * measured['test_accuracy']:g} %, {percent(LEARNED, 0)} of training rows from step "
         f"{measured['memorised_at']} and of test rows from step {measured['grokked_at']}; IPR {first:.2f} → {last:.2f} "
         "(living neurons)",
         why,

@@ -109,9 +109,9 @@ def flat_network(terms: int) -> Network:
     """The whole sum in one expert with the exact design, as one two-layer network."""
     plan = plan_by_shape(parse(_sum(terms)), MODULUS, flat=True)
     experts: list[Expert] = [exact_expert(step, full_kernel(step.order)) for step in plan.steps]
-    return Network(assemble(plan, experts, np.ones(len(experts))), _sum(terms), MODULUS, "exact")
+    return Network.of_circuit(assemble(plan, experts, np.ones(len(experts))), _sum(terms), MODULUS, "exact")
 
 
 def _checked(network: Network) -> Values:
-    sample = LARGEST_TABLE if network.modulus**network.circuit.variables > LARGEST_TABLE else None
-    return {"width": network.circuit.width, "accuracy": verify(network, sample=sample).accuracy}
+    sample = LARGEST_TABLE if network.rows > LARGEST_TABLE else None
+    return {"width": network.width, "accuracy": verify(network, sample=sample).accuracy}
