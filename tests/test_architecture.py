@@ -13,7 +13,7 @@ from pathlib import Path
 
 import modgrok
 from modgrok.cli import COMMANDS
-from modgrok.paper import ITEMS
+from modgrok.paper.registry import ITEMS
 
 ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
 

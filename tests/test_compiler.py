@@ -93,7 +93,7 @@ def test_settings_that_are_refused(settings, message):
         mg.compile(SEVERAL_EXPERTS, 11, method="paper", **settings)
 
 
-def test_an_unknown_method():
+def test_an_unknown_method_is_refused():
     with pytest.raises(InputError, match="method must be one of exact, paper, got 'magic'"):
         mg.compile("n1", 7, method="magic")
 

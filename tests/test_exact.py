@@ -192,7 +192,7 @@ def test_certificate_fails_when_rounding_exceeds_the_margin() -> None:
     assert not certificate.holds and not certificate.to_json()["holds"]
 
 
-def test_settings_are_checked() -> None:
+def test_settings_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InputError, match="frequencies must be all, minimal or a number"):
         compile_exact("n1", 5, Settings(frequencies=0))
     with pytest.raises(InputError, match="dtype must be one of float32, float64"):

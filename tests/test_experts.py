@@ -81,7 +81,7 @@ def test_product_weights_are_equation_solution_mul(exponents):
     assert expert.power == terms
 
 
-def test_amplitudes():
+def test_the_two_amplitudes_are_those_printed_and_those_of_table_1():
     """The two-term sum and the paper's product have the same A = (2/N)^(1/3)."""
     assert printed_amplitude(2, 100) == pytest.approx((2 / 100) ** (1 / 3))
     assert printed_amplitude(3, 2000) == pytest.approx((8 / (2000 * 6)) ** 0.25)

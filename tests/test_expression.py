@@ -113,11 +113,11 @@ def test_caret_stays_under_the_place_in_a_long_text():
         ("((n1))", X),
     ],
 )
-def test_structure(text, tree):
+def test_texts_are_read_as_these_trees(text, tree):
     assert parse(text) == tree
 
 
-def test_trailing_modulus():
+def test_a_trailing_modulus_is_read_and_must_agree():
     assert parse_with_modulus("n1 + n2 mod 97") == (Sum((X, Y)), 97)
     assert parse_with_modulus("n1 + n2") == (Sum((X, Y)), None)
     assert parse("n1 mod 97", 97) == X

@@ -72,7 +72,7 @@ def test_generator_is_the_smallest(p, g):
 
 
 @pytest.mark.parametrize("p", [2, 3])
-def test_smallest_fields(p):
+def test_the_smallest_fields_have_tables_too(p):
     assert exp_table(p).tolist() == list(range(1, p))
     assert log_table(p).tolist() == [-1, *range(p - 1)]
 
@@ -121,7 +121,7 @@ def test_powers_at_the_largest_modulus_do_not_overflow():
     assert powers(bases, 10**9, m).tolist() == [pow(int(a), 10**9, m) for a in bases]
 
 
-def test_inverse():
+def test_an_inverse_times_its_number_is_one_and_some_numbers_have_none():
     for m in (2, 9, 97):
         for a in range(1, m):
             if gcd(a, m) == 1:

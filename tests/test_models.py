@@ -8,7 +8,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from modgrok.training.models import Rows
 from safetensors.numpy import load_file
 
 from modgrok.errors import InputError

@@ -149,7 +149,7 @@ def test_metadata_that_does_not_fit(tmp_path, changes, message):
     assert "\n" not in str(caught.value)
 
 
-def test_foreign_files(tmp_path):
+def test_foreign_files_are_refused(tmp_path):
     foreign = tmp_path / "foreign.safetensors"
     save_file({"weight": np.zeros((2, 2), np.float32)}, foreign)
     with pytest.raises(InputError, match="is not a modgrok network"):

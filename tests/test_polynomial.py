@@ -150,7 +150,7 @@ def test_dense_polynomials_of_a_large_prime():
     assert max(found) == (5000,)
 
 
-def test_variables_broadcast():
+def test_arrays_of_several_variables_are_broadcast_together():
     tree = parse("n2 - n1")
     rows = {1: np.arange(5)[:, None], 2: np.arange(5)[None, :]}
     assert evaluate(tree, rows, 5).tolist() == [[(b - a) % 5 for b in range(5)] for a in range(5)]

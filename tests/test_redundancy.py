@@ -63,7 +63,7 @@ def test_a_memoriser_that_guesses_is_right_on_twins_and_on_one_guess_in_p():
     assert twins_and_guesses(0.0, 97) == 1 / 97 and twins_and_guesses(1.0, 97) == 1.0
 
 
-def test_three_axes():
+def test_three_axes_have_twins_too():
     a, b, c = np.meshgrid(*[np.arange(5)] * 3, indexing="ij")
     table = (a + b + c**2) % 5
     train = np.random.default_rng(1).random((5, 5, 5)) < 0.5
@@ -73,7 +73,7 @@ def test_three_axes():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_bad_input():
+def test_splits_without_cells_on_both_sides_are_refused():
     table = table_of(lambda a, b: a + b, 5)
     for fraction in (0, 1, -0.5, 0.001, float("nan")):
         with pytest.raises(InputError, match="leave cells on both sides, got"):

@@ -111,7 +111,7 @@ THREE_VARIABLES = (
 
 @pytest.mark.parametrize("text, family", THREE_VARIABLES)
 @pytest.mark.parametrize("p", [5, 11])
-def test_three_variables(text, family, p):
+def test_three_variables_are_decided_one_against_the_rest(text, family, p):
     table = value_table(parse(text), p, (1, 2, 3))
     found = classify_table(table, p)
     assert (found.best and found.best.family) == family
@@ -161,7 +161,7 @@ def test_a_limit_gives_unknown_with_what_was_excluded():
 
 
 @pytest.mark.usefixtures("unchecked")
-def test_bad_input():
+def test_tables_orders_and_limits_that_make_no_sense_are_refused():
     good = table_of(lambda a, b: a + b, 5)
     with pytest.raises(InputError, match="two axes of whole numbers, got shape"):
         decide(np.zeros(3), 3, False)

@@ -75,7 +75,7 @@ def test_value_classes_are_unions_of_orbits_of_scalings():
     assert next(symmetries.carrying(VALUES, 1, 2), None) is None
 
 
-def test_full_tables():
+def test_full_tables_are_solved_by_their_cycles_or_have_none():
     fourth_powers = reduce_table(table_of(CASES[1].function, 23)).cells
     assert solves(fourth_powers, 23, decide_full(fourth_powers, Budget(10)))
     product = np.array([[a * b % 23 - 1 for b in range(1, 23)] for a in range(1, 23)])

@@ -102,7 +102,7 @@ def test_all_rows_come_once_and_in_order():
     assert [tuple(row) for row in rows] == list(product(range(3), repeat=3))
 
 
-def test_refusals():
+def test_samples_and_tables_that_cannot_be_checked_are_refused():
     network = wrong_network()
     with pytest.raises(InputError, match="the sample must have at least 1 row, got 0; leave it out"):
         verify(network, sample=0)
@@ -153,7 +153,7 @@ def test_networks_are_evaluated_in_the_precision_of_their_weights(dtype, digits)
         assert found.min_margin != pytest.approx(margin, rel=1e-11)
 
 
-def test_predictions():
+def test_predictions_are_the_argmax_with_its_margin():
     network = wrong_network()
     (expert,) = network.circuit.experts
     for row in product(range(13), repeat=2):

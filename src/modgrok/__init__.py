@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
     from modgrok.inspection.inspecting import Inspection, inspect
+    from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
     from modgrok.networks.export import Exported, export
     from modgrok.networks.network import Network
     from modgrok.networks.storage import load
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
-    from modgrok.report.making import paper
+    from modgrok.paper.item import ItemResult
+    from modgrok.report.reproducing import Report, paper
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.config import TrainConfig
     from modgrok.training.mixture import mix
@@ -38,13 +40,15 @@ HOMES = {
     "census.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
+    "loss_law.expectation": ("Expectation",),
     "inspection.inspecting": ("Inspection", "inspect"),
     "networks.circuit": ("Circuit", "Expert"),
     "networks.export": ("Exported", "export"),
     "networks.network": ("Network",),
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
-    "report.making": ("paper",),
+    "paper.item": ("ItemResult",),
+    "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
     "training.mixture": ("mix",),
@@ -57,14 +61,17 @@ __all__ = [
     "Benchmark",
     "CensusRun",
     "Circuit",
+    "Expectation",
     "Expert",
     "Exported",
     "ExpressionError",
     "InputError",
     "Inspection",
+    "ItemResult",
     "Network",
     "Prediction",
     "Predictions",
+    "Report",
     "Run",
     "TrainConfig",
     "Verification",

@@ -40,97 +40,10 @@ PAGES = {
 }
 """Where more is said about a command."""
 
-NETWORK = {
-    "expression": "as understood, in canonical spelling",
-    "modulus": "p",
-    "variables": "names of the inputs, in the order in which `predict` takes them",
-    "method": "how it was made: `paper`, `exact`, or by a command that trains",
-    "experts": "one object each: `kind` (`sum`, `product`, `relabel`, `separable`), `text` (what it computes), "
-    "`inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `order` (of its cyclic group), `absorbing` "
-    "(whether zero joins it); with exact also `frequencies`, `margin`, `beta`",
-    "width": "hidden neurons in all",
-    "parameters": "weights in all",
-    "dtype": "`float32` or `float64`",
-    "accuracy": "share of the checked rows that are right; ties are wrong",
-    "mse": "mean squared distance of the logits from the one-hot answer, over rows and classes",
-    "min_margin": "smallest (correct logit − best wrong logit) over the checked rows",
-    "rows_checked": "the whole table where that takes seconds, else a sample of up to 100,000 rows",
-    "rows_total": "rows of the table",
-    "errors": "wrong rows",
-    "first_error": "the first of them, or `null`",
-}
-EARLIER: dict[str, Keys] = {
-    "compile": NETWORK
-    | {
-        "certificate": "with exact: `holds`, `dtype`, `margin`, `error_bound`, and the same for `experts`; else `null`",
-        "notes": "what the compiler had to change, in words",
-        "settings": "what it was made with",
-        "file": "where it was written, or `null`",
-        "seconds": "`compile`, `verify`, `save`",
-        "explain": "whether `--explain` was given",
-    },
-    "verify": NETWORK | {"seconds": "`verify`"},
-    "predict": {
-        "expression": "of the network",
-        "modulus": "of the network",
-        "inputs": "value by variable",
-        "prediction": "the network's answer",
-        "expected": "that of integers",
-        "correct": "whether they agree",
-        "margin": "correct logit − best wrong logit",
-    },
-    "export": {
-        "expression": "of the network",
-        "modulus": "of the network",
-        "format": "`onnx` or `torch`",
-        "files": "what was written",
-    },
-    "train": {
-        "config": "every setting",
-        "run_dir": "the folder",
-        "finished": "whether all steps are done",
-        "reused": "whether they were done before",
-        "step": "the last step",
-        "final": "`train_loss`, `test_loss`, `train_accuracy`, `test_accuracy`, `ipr`, `ipr_alive`, `alive`, "
-        "`embed_norm`, `readout_norm`",
-        "memorised_at": "first measured step at which the accuracy on training rows passed 99 %, or `null`",
-        "grokked_at": "the same for test rows",
-        "order": "of residues in which periodicity is measured",
-        "train_rows": "size of the training part",
-        "test_rows": "size of the test part",
-        "steps_per_second": "speed",
-        "device": "where it ran",
-        "diagnosis": "`outcome`, and `text` in words",
-        "expected_test_accuracy": "`value`, `error`, `reason` and `source` of the accuracy that the training loss "
-        "stands for, and `text` in words",
-    },
-    "mix": NETWORK
-    | {
-        "settings": "what it was trained with",
-        "file": "where it was written, or `null`",
-        "seconds": "`train`, `verify`",
-    },
-    "paper": {
-        "item": "what was computed",
-        "title": "in words",
-        "settings": "how",
-        "published": "the paper's numbers",
-        "measured": "ours",
-        "verdict": "`reproduced`, `partly reproduced`, `differs`, or in words where that does not fit",
-        "notes": "what to know when reading the table",
-        "columns": "heading of the table by key",
-        "rows": "one object a row",
-        "curves": "figure1: `terms`, `widths`, `best_accuracy`, `width_100` for each number of terms",
-        "seconds": "time taken",
-        "files": "what was written",
-    },
-}
-"""Keys of commands whose modules do not say them yet; they belong there."""
-
 
 def keys_of(command: str) -> dict[str, Keys]:
     """The JSON keys of each action of a command; a command without actions has one, with no name."""
-    keys: Any = getattr(import_module(f"modgrok.commands.{command}"), "KEYS", EARLIER.get(command, {}))
+    keys: Any = import_module(f"modgrok.commands.{command}").KEYS
     several = any(isinstance(meaning, Mapping) for meaning in keys.values())
     return dict(keys) if several else {"": keys}
 

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures.style import COLOURS, Figure, drawing, save_figure
 
 TRAIN, TEST, PERIODIC = COLOURS[:3]
 INITIAL = COLOURS[6]
@@ -17,13 +17,13 @@ INITIAL = COLOURS[6]
 Columns: TypeAlias = Mapping[str, Sequence[float] | np.ndarray]
 
 
-def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, log_steps: bool = False) -> list[Path]:
+def training_figure(curves: Columns, neurons: Columns, title: str, log_steps: bool = False) -> Figure:
     """Three panels: (a) losses, (b) accuracies and mean IPR, (c) IPR distributions before and after.
 
     `curves` has the columns of a run's metrics, `neurons` those of its neurons. A logarithmic axis of steps suits
     long runs that grok early.
     """
-    with drawing(stem, width=9.0, height=2.9) as figure:
+    with drawing(width=9.0, height=2.9) as figure:
         panels = figure.subplots(1, 3)
         draw_losses(panels[0], curves)
         draw_accuracies(panels[1], curves)
@@ -32,10 +32,15 @@ def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, 
             for axes in panels[:2]:
                 axes.set_xscale("symlog", linthresh=10)
                 axes.set_xlim(left=0)
-        for axes, letter in zip(panels, "abc"):
+        for axes, letter in zip(panels, "abc", strict=True):
             axes.set_title(f"({letter})", loc="left", fontweight="bold")
         figure.suptitle(title)
-    return figure_paths(stem)
+    return figure
+
+
+def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, log_steps: bool = False) -> list[Path]:
+    """`training_figure`, saved."""
+    return save_figure(training_figure(curves, neurons, title, log_steps), stem)
 
 
 def draw_losses(axes: Axes, curves: Columns) -> None:

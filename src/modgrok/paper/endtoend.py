@@ -1,7 +1,7 @@
 """Does depth with softmax between experts make polynomials learnable that a two-layer network does not learn?
 
 The paper proposes to join experts that were trained apart, and leaves the rest to future work. Here the joined
-architecture is trained end to end on half of the polynomial's own table, from the starts of `modgrok.endtoend`, with
+architecture is trained end to end on half of the polynomial's own table, from the starts of `training.starts`, with
 two controls: `single`, one two-layer network with as many neurons, and `control`, the same circuit from scratch on
 n1 + n2. Every start is trained with several weight decays and inverse temperatures, over several seeds.
 """
@@ -9,51 +9,39 @@ n1 + n2. Every start is trained with several weight decays and inverse temperatu
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Int
 
 from modgrok.algebra.expression import read
-from modgrok.compiler.compiling import candidate_plans
 from modgrok.compiler.plan import Plan
 from modgrok.errors import InputError
-from modgrok.figures.endtoend import draw
+from modgrok.figures.endtoend import endtoend_figures
+from modgrok.figures.style import Figure
+from modgrok.networks.circuit import Circuit
+from modgrok.networks.models import CircuitModel
+from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.paper.parts import Parts
+from modgrok.paper.table1 import POLYNOMIALS as TABLE1
 from modgrok.progress import Progress
+from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count
-from modgrok.training.endtoend import (
-    STARTS,
-    Curves,
-    Layout,
-    layout_of,
-    random_experts,
-    single_layout,
-    starting_experts,
-    train_circuits,
-)
-from modgrok.training.mixture import Learnt, MixSettings, task_of, train_tasks
-from modgrok.training.steps import hyper
+from modgrok.training.diagnosis import LEARNED
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.mixture import LearnedExpert, MixSettings, shortest_plan, task_of, train_tasks
+from modgrok.training.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
+from modgrok.training.steps import Metrics, Shape
 
-__all__ = ["LONG", "TIME_LIMITED", "compute", "draw"]
-
-LONG = TIME_LIMITED = True
-TABLE1 = (
-    "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",
-    "n1^5 n2^3 + 4n1^2 n2 + 5n1^2 n2^3",
-    "7n1^4 n2^4 + 2n1^3 n2^2 + 4n1^2 n2^5",
-)
 PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
 ORDER = (*TABLE1, *PERTURBED)
 CONTROL = "n1 + n2"
 CIRCUITS = (*STARTS, "control")
 MEASUREMENTS = 24
-LEARNT = 0.99
+CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
 
 @dataclass(frozen=True)
@@ -71,7 +59,7 @@ class Study:
     fraction: float = 0.5
     starts: tuple[str, ...] = (*CIRCUITS, "single")
 
-    def key(self) -> dict[str, Any]:
+    def key(self) -> Values:
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
     def measured_steps(self) -> list[int]:
@@ -87,23 +75,25 @@ class Net(NamedTuple):
     seed: int
 
 
-def studies(quick: bool, full: bool) -> list[Study]:
+def studies(effort: Effort) -> list[Study]:
     base = Study("", 23, 256, steps=5000, seeds=3, weight_decays=(0.0, 1.0, 5.0), betas=(10.0, 100.0))
     four = (TABLE1[0], *PERTURBED)
-    if quick:
+    if effort.quick:
         small = replace(base, modulus=13, width=64, steps=300, seeds=1, weight_decays=(5.0,), betas=(100.0,))
         soft = replace(soft_study(PERTURBED[0]), steps=1500, seeds=1, weight_decays=(1.0,), betas=(0.3,))
         return [replace(small, polynomial=PERTURBED[0], expert_steps=400, fraction=0.8), soft]
     soft_small = [soft_study(text) for text in four]
-    if not full:
+    if not effort.everything:
         middle = replace(base, width=128, steps=1000, seeds=2, weight_decays=(0.0, 5.0), betas=(100.0,))
         return [replace(middle, polynomial=text) for text in four] + soft_small
-    wide: dict[str, Any] = {"modulus": 97, "width": 256, "steps": 5000, "seeds": 3, "fraction": 0.5}
+    wide = replace(
+        soft_small[0], modulus=97, width=256, steps=5000, seeds=3, weight_decays=(0.3, 1.0, 2.0), fraction=0.5
+    )
     return [
         *(replace(base, polynomial=text) for text in (*TABLE1, *PERTURBED)),
         *(replace(base, polynomial=text, modulus=97, steps=2000) for text in four),
         *soft_small,
-        *(replace(study, weight_decays=(0.3, 1.0, 2.0), **wide) for study in soft_small),
+        *(replace(wide, polynomial=text) for text in four),
     ]
 
 
@@ -122,66 +112,50 @@ def soft_study(text: str) -> Study:
     )
 
 
-def compute(
-    *,
-    quick: bool = False,
-    full: bool = False,
-    folder: Path | None = None,
-    say: Callable[[str], None] | None = None,
-    time_limit: float | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Everything if `full` is given or there is a GPU; else what two cores can do, and little if `quick`."""
-    on_cpu = jax.default_backend() == "cpu"
-    chosen = studies(quick, full or not (on_cpu or quick))
-    if on_cpu and full and say:
-        say("The full study takes minutes on a GPU and many hours on a few cores; finished polynomials are kept")
-    parts = Parts(folder / "endtoend-parts.json" if folder else None)
+def compute(effort: Effort) -> ItemResult:
+    """Everything, what two cores can do, or little; what is finished is kept in the effort's folder."""
+    chosen = studies(effort)
+    if effort.everything and jax.default_backend() == "cpu":
+        effort.say("The full study takes minutes on a GPU and many hours on a few cores; finished polynomials are kept")
+    parts = Parts(effort.folder / "endtoend-parts.json" if effort.folder else None)
     begun = time.perf_counter()
     for k, study in enumerate(chosen):
-        late = time_limit is not None and time.perf_counter() - begun > time_limit
+        late = effort.time_limit is not None and time.perf_counter() - begun > effort.time_limit
         if parts.get(study.key()) is None and not late:
 
             def share(done: int, total: int, k: int = k) -> None:
-                if progress:
-                    progress(round(100 * (k + done / total)), 100 * len(chosen))
+                effort.progress(round(100 * (k + done / total)), 100 * len(chosen))
 
             parts.add(study.key(), run_study(study, share))
     finished = [(study, parts.get(study.key())) for study in chosen if parts.get(study.key()) is not None]
     if not finished:
-        raise InputError(f"no polynomial was finished within {time_limit} seconds; give a longer --time-limit")
+        raise InputError(f"no polynomial was finished within {effort.time_limit:g} seconds; give a longer --time-limit")
     return report(finished)
 
 
 # ------------------------------------------------------------------------------------------ one polynomial
 
 
-def run_study(study: Study, progress: Progress) -> list[dict[str, Any]]:
+def run_study(study: Study, progress: Progress) -> list[Values]:
     """One entry for each start, weight decay and β, with learning curves (means over the seeds)."""
-    tree, _ = read(study.polynomial, study.modulus)
-    plan = min(candidate_plans(tree, study.modulus), key=lambda plan: len(plan.steps))
-    circuit = layout_of(plan, study.width, train_count(study.fraction, study.modulus**2))
-    learnt = learnt_experts(study, plan)
+    plan = shortest_plan(*read(study.polynomial, study.modulus))
+    model, learned = circuit_model(plan, study.width), learned_experts(study, plan)
     starts = [start for start in study.starts if start != "single"]
-    begun = {
-        (start, seed): starting_experts(start, plan, circuit, learnt[seed], jax.random.key(1000 + seed))
-        for start in starts
-        for seed in range(study.seeds)
-    }
     nets = list(all_nets(study, starts, study.betas))
-    experts = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(begun[net.start, net.seed] for net in nets))
-    found = list(entries(study, nets, train(study, circuit, nets, experts, progress)))
+    begun = [
+        starting_circuit(net.start, plan, model, learned[net.seed], net.beta, key=jax.random.key(1000 + net.seed))
+        for net in nets
+    ]
+    found = list(entries(study, nets, train(study, model, nets, begun, progress)))
     if "single" in study.starts:
-        alone = single_layout(circuit)
-        nets = list(all_nets(study, ["single"], study.betas[:1]))
-        keys = jnp.stack([jax.random.key(1000 + net.seed) for net in nets])
-        experts = jax.vmap(lambda key: random_experts(alone, key))(keys)
-        found += entries(study, nets, train(study, alone, nets, experts, lambda done, total: None))
-    lowest = min((source.accuracy for sources in learnt for source in sources), default=None)
+        alone, nets = single_model(model), list(all_nets(study, ["single"], study.betas[:1]))
+        begun = [random_circuit(alone, net.beta, key=jax.random.key(1000 + net.seed)) for net in nets]
+        found += entries(study, nets, train(study, alone, nets, begun, lambda done, total: None))
+    lowest = min((source.accuracy for sources in learned for source in sources), default=None)
     return [{**entry, "experts_accuracy": lowest} for entry in found]
 
 
-def learnt_experts(study: Study, plan: Plan) -> list[list[Learnt]]:
+def learned_experts(study: Study, plan: Plan) -> list[list[LearnedExpert]]:
     """For every seed, experts trained apart on sums and products, one for each step; none where none is needed."""
     if not {"experts", "generic", "first", "last"} & set(study.starts):
         return [[] for _ in range(study.seeds)]
@@ -199,21 +173,23 @@ def all_nets(study: Study, starts: list[str], betas: tuple[float, ...]) -> Itera
                     yield Net(start, decay, beta, seed)
 
 
-def train(study: Study, layout: Layout, nets: list[Net], experts: Any, progress: Progress) -> Curves:
-    def table(net: Net) -> Int[np.ndarray, "row"]:
-        return function_table(CONTROL if net.start == "control" else study.polynomial, study.modulus)[0]
-
-    settings = hyper(
-        seed=[net.seed for net in nets],
-        train_rows=layout.train_rows,
-        weight_decay=[net.weight_decay for net in nets],
+def train(study: Study, model: CircuitModel, nets: list[Net], begun: list[Circuit], progress: Progress) -> Metrics:
+    """Metrics of all networks, with axes (network, measured step)."""
+    tables = {text: function_table(text, study.modulus)[0] for text in (CONTROL, study.polynomial)}
+    train_rows = train_count(study.fraction, study.modulus**2)
+    decays = [net.weight_decay for net in nets]
+    metrics, _ = train_ensemble(
+        Shape(model, train_rows),
+        hyper(seed=[net.seed for net in nets], train_rows=train_rows, weight_decay=decays),
+        np.stack([tables[CONTROL if net.start == "control" else study.polynomial] for net in nets]),
+        steps=study.measured_steps(),
+        params=jax.tree.map(lambda *leaves: jnp.stack(leaves), *begun),
+        progress=progress,
     )
-    betas, tables = np.array([net.beta for net in nets]), np.stack([table(net) for net in nets])
-    measured = study.measured_steps()
-    return train_circuits(layout, settings, betas, tables, experts, measured=measured, progress=progress)
+    return metrics
 
 
-def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[dict[str, Any]]:
+def entries(study: Study, nets: list[Net], curves: Metrics) -> Iterator[Values]:
     for first in range(0, len(nets), study.seeds):
         net, block = nets[first], slice(first, first + study.seeds)
         yield {
@@ -221,7 +197,7 @@ def entries(study: Study, nets: list[Net], curves: Curves) -> Iterator[dict[str,
             "weight_decay": net.weight_decay,
             "beta": None if net.start == "single" else net.beta,
             "steps": study.measured_steps(),
-            **{name: [rounded(x) for x in np.mean(values[block], axis=0)] for name, values in curves._asdict().items()},
+            **{name: [rounded(x) for x in np.mean(getattr(curves, name)[block], axis=0)] for name in CURVES},
             "final_test_accuracies": [rounded(x) for x in curves.test_accuracy[block, -1]],
         }
 
@@ -249,7 +225,7 @@ COLUMNS = {
 }
 
 
-def report(found: list[tuple[Study, list[dict[str, Any]]]]) -> dict[str, Any]:
+def report(found: list[tuple[Study, list[Values]]]) -> ItemResult:
     curves = [
         {"polynomial": study.polynomial, "modulus": study.modulus, **result}
         for study, results in found
@@ -261,44 +237,44 @@ def report(found: list[tuple[Study, list[dict[str, Any]]]]) -> dict[str, Any]:
     rows = [
         table_row(text, p, [c for c in curves if (c["modulus"], c["polynomial"]) == (p, text)]) for p, text in cases
     ]
-    learnt = {
-        start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if (row[start] or 0) >= LEARNT]
+    learned = {
+        start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if (row[start] or 0) >= LEARNED]
         for start in (*CIRCUITS, "single")
     }
-    return {
-        "item": "endtoend",
-        "title": "End to end: the joined architecture trained on half of the polynomial's table",
-        "settings": {"studies": [study.key() for study, _ in found], "learnt": LEARNT, "optimiser": "AdamW"},
-        "published": {
+    return ItemResult(
+        item="endtoend",
+        title="End to end: the joined architecture trained on half of the polynomial's table",
+        settings={"studies": [study.key() for study, _ in found], "learned": LEARNED, "optimiser": "AdamW"},
+        published={
             "claim": "these polynomials are not learnable by training two-layer MLPs or other architectures; joined "
             "experts may learn what other models could not (future work)"
         },
-        "measured": {"learnt": learnt},
-        "verdict": verdict(rows, learnt),
-        "notes": [
+        measured={"learned": learned},
+        verdict=verdict_on(rows, learned),
+        notes=(
             "Test accuracies at the last step, means over the seeds, best over weight decays and β; worst is the worst "
             "of the fine-tuned ones. Joined: before any training on the polynomial (best over β).",
             "experts: fine-tuned from trained, relabelled sums and products; generic: not relabelled; first / last: "
             "only the experts that read variables / other experts are trained; scratch: none is; single: one two-layer "
             "network with as many neurons; control: the circuit from scratch on n1 + n2.",
-            conclusion(rows, learnt),
-        ],
-        "columns": COLUMNS,
-        "rows": rows,
-        "curves": curves,
-    }
+        ),
+        columns=COLUMNS,
+        rows=rows,
+        data={"curves": curves},
+    )
 
 
-def verdict(rows: list[dict[str, Any]], learnt: dict[str, list[str]]) -> str:
+def verdict_on(rows: list[Values], learned: dict[str, list[str]]) -> Verdict:
     """What the failure of training from scratch shows: nothing where the control fails as well."""
-    if learnt["scratch"] or learnt["single"] or learnt["generic"]:
-        return "differs"
-    return "reproduced" if all((row["control"] or 0) >= LEARNT for row in rows) else "open: the control fails too"
+    if learned["scratch"] or learned["single"] or learned["generic"]:
+        return Verdict.DIFFERS
+    controlled = all((row["control"] or 0) >= LEARNED for row in rows)
+    return Verdict.REPRODUCED if controlled else Verdict.UNDECIDED
 
 
-def table_row(text: str, modulus: int, curves: list[dict[str, Any]]) -> dict[str, Any]:
+def table_row(text: str, modulus: int, curves: list[Values]) -> Values:
     """Best, worst and peak of each start; None where it was not trained."""
-    row: dict[str, Any] = {"polynomial": text, "modulus": modulus}
+    row: Values = {"polynomial": text, "modulus": modulus}
     for start in (*CIRCUITS, "single"):
         tested = [curve["test_accuracy"] for curve in curves if curve["start"] == start]
         finals = [accuracies[-1] or 0.0 for accuracies in tested]
@@ -310,12 +286,34 @@ def table_row(text: str, modulus: int, curves: list[dict[str, Any]]) -> dict[str
     return row
 
 
-def conclusion(rows: list[dict[str, Any]], learnt: dict[str, list[str]]) -> str:
+def conclusion(rows: list[Values], learned: dict[str, list[str]]) -> str:
     tuned = [row for row in rows if row["experts"] is not None]
-    kept = sum(row["experts"] >= LEARNT for row in tuned)
-    lost = sum(row["experts_worst"] < LEARNT for row in tuned)
-    counts = ", ".join(f"{start} {len(learnt[start])}" for start in ("first", "last", "generic", "scratch", "single"))
+    kept = sum(row["experts"] >= LEARNED for row in tuned)
+    lost = sum(row["experts_worst"] < LEARNED for row in tuned)
+    counts = ", ".join(f"{start} {len(learned[start])}" for start in ("first", "last", "generic", "scratch", "single"))
     return (
-        f"Learnt of {len(rows)} cases: {counts}; the control {len(learnt['control'])}. Fine-tuning keeps the joined "
+        f"Learned of {len(rows)} cases: {counts}; the control {len(learned['control'])}. Fine-tuning keeps the joined "
         f"experts right under some setting in {kept} and loses them under some setting in {lost}."
     )
+
+
+def summarise(result: ItemResult) -> Summary:
+    learned = result.measured["learned"]
+
+    def share(start: str) -> str:
+        return f"{len(learned[start])} of {sum(row[start] is not None for row in result.rows)}"
+
+    found = conclusion(result.rows, learned).removesuffix(".")
+    open_question = result.verdict is Verdict.UNDECIDED
+    return Summary(
+        "two-layer networks and other architectures do not learn these polynomials",
+        f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
+        f"joined experts: {share('experts')}",
+        f"the control fails too, so the question is open. {found}"
+        if open_question
+        else f"{found[0].lower()}{found[1:]}",
+    )
+
+
+def figures(result: ItemResult) -> dict[str, Figure]:
+    return endtoend_figures(result.rows, result.data["curves"])

@@ -7,15 +7,13 @@ is suppressed only by 1/√N, so the width that is needed grows exponentially wi
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures import figure1 as drawing
+from modgrok.figures.style import Figure
 from modgrok.networks.verification import verify
-from modgrok.progress import Progress
+from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 
 MODULUS = 23
 INPUTS = 10_000
@@ -23,29 +21,28 @@ STEPS_PER_DOUBLING = 2
 FIRST_WIDTH = 8
 
 
-def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-    terms, seeds = (range(2, 5), range(3)) if quick else (range(2, 6), range(10))
+def compute(effort: Effort) -> ItemResult:
+    terms, seeds = (range(2, 5), range(3)) if effort.quick else (range(2, 6), range(10))
     curves = []
     for k, count in enumerate(terms):
         curves.append(accuracy_curve(count, list(seeds)))
-        if progress:
-            progress(k + 1, len(terms))
+        effort.progress(k + 1, len(terms))
     rate, factor = exponential_fit(curves)
-    return {
-        "item": "figure1",
-        "title": f"Figure 1: width that n1 + … + nS mod {MODULUS} needs with random phases",
-        "settings": {"modulus": MODULUS, "inputs": INPUTS, "seeds": len(seeds)},
-        "published": {"claim": "the width that reaches 100 % increases exponentially with the number of terms"},
-        "measured": {"growth_per_term": factor, "rate": rate},
-        "verdict": "reproduced" if factor > 1.5 else "differs",
-        "notes": [f"Smallest width for 100 % grows by a factor of {factor:.2f} per term: width ≈ e^({rate:.2f}·S)."],
-        "columns": {"terms": "terms S", "smallest_width_for_100_percent": "smallest width for 100 %"},
-        "rows": [{"terms": c["terms"], "smallest_width_for_100_percent": c["width_100"]} for c in curves],
-        "curves": curves,
-    }
+    return ItemResult(
+        item="figure1",
+        title=f"Figure 1: width that n1 + … + nS mod {MODULUS} needs with random phases",
+        settings={"modulus": MODULUS, "inputs": INPUTS, "seeds": len(seeds)},
+        published={"claim": "the width that reaches 100 % increases exponentially with the number of terms"},
+        measured={"growth_per_term": factor, "rate": rate},
+        verdict=Verdict.REPRODUCED if factor > 1.5 else Verdict.DIFFERS,
+        notes=(f"Smallest width for 100 % grows by a factor of {factor:.2f} per term: width ≈ e^({rate:.2f}·S).",),
+        columns={"terms": "terms S", "smallest_width_for_100_percent": "smallest width for 100 %"},
+        rows=[{"terms": c["terms"], "smallest_width_for_100_percent": c["width_100"]} for c in curves],
+        data={"curves": curves},
+    )
 
 
-def accuracy_curve(terms: int, seeds: list[int]) -> dict[str, Any]:
+def accuracy_curve(terms: int, seeds: list[int]) -> Values:
     """Best accuracy over the seeds at rising widths, until two widths in a row are perfect."""
     text = " + ".join(f"n{s}" for s in range(1, terms + 1))
     widths: list[int] = []
@@ -61,31 +58,23 @@ def _accuracy(text: str, width: int, seed: int) -> float:
     return verify(network, sample=INPUTS, seed=seed).accuracy
 
 
-def exponential_fit(curves: list[dict[str, Any]]) -> tuple[float, float]:
+def exponential_fit(curves: list[Values]) -> tuple[float, float]:
     """(r, e^r) of the least-squares line log(width) = r·S + c through the smallest sufficient widths."""
     rate, _ = np.polyfit([c["terms"] for c in curves], np.log([c["width_100"] for c in curves]), 1)
     return float(rate), float(np.exp(rate))
 
 
-def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Accuracy against width on a logarithmic axis, and the width needed against S with its fit."""
-    stem = folder / "figure1"
-    with drawing(stem, width=7.0, height=2.9) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[1.7, 1])
-        for colour, curve in zip(COLOURS, result["curves"]):
-            percent = 100 * np.array(curve["best_accuracy"])
-            left.plot(curve["widths"], percent, "o-", color=colour, markersize=3, label=f"S = {curve['terms']}")
-        left.set(xscale="log", xlabel="width N", ylabel="best accuracy (%)", ylim=(-3, 106))
-        left.legend(loc="lower right")
-        terms = np.array([curve["terms"] for curve in result["curves"]])
-        needed = np.array([curve["width_100"] for curve in result["curves"]])
-        rate = result["measured"]["rate"]
-        centre = np.exp(np.mean(np.log(needed) - rate * terms))
-        right.plot(terms, centre * np.exp(rate * terms), "--", color="0.5", label=f"∝ {np.exp(rate):.1f}$^S$")
-        for colour, s, n in zip(COLOURS, terms, needed):
-            right.plot(s, n, "o", color=colour)
-        right.set(yscale="log", xlabel="number of terms S", ylabel="width for 100 %", xticks=terms)
-        right.legend(loc="upper left")
-        modulus = result["settings"]["modulus"]
-        figure.suptitle(rf"$n_1 + \cdots + n_S$ mod {modulus}: analytical weights with random phases")
-    return figure_paths(stem)
+def summarise(result: ItemResult) -> Summary:
+    widths = ", ".join(str(row["smallest_width_for_100_percent"]) for row in result.rows)
+    terms = [row["terms"] for row in result.rows]
+    growth = result.measured["growth_per_term"]
+    return Summary(
+        "the width for 100 % grows exponentially with the number of terms S",
+        f"widths {widths} at S = {terms[0]} … {terms[-1]}: a factor of {growth:.1f} per term",
+        "each further term multiplies the width",
+    )
+
+
+def figures(result: ItemResult) -> dict[str, Figure]:
+    rate, modulus = result.measured["rate"], result.settings["modulus"]
+    return {"figure1": drawing.figure1(result.data["curves"], rate, modulus)}

@@ -6,25 +6,21 @@ discrete logarithms, zero left out.
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from modgrok.figures.style import Figure
+from modgrok.figures.training import training_figure
+from modgrok.paper import trainings
+from modgrok.paper.item import Effort, ItemResult
+from modgrok.training.config import TrainConfig
 
-from modgrok.figures.training import draw_training
-from modgrok.paper.trainings import compute_training
-from modgrok.progress import Progress
-from modgrok.training.steps import TrainConfig
+summarise = trainings.summarise
 
 
-def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-    config = TrainConfig("n1 n2", 97, width=500, steps=300 if quick else 600)
+def compute(effort: Effort) -> ItemResult:
+    config = TrainConfig("n1 n2", 97, width=500, steps=300 if effort.quick else 600)
     title = "Figure 3: training on n1 n2 mod 97, width 500, half of the table"
-    return compute_training("figure3", title, config, "ipr", (0, 50, 100, 200, 300, 600), progress)
+    return trainings.compute_training("figure3", title, config, "ipr", (0, 50, 100, 200, 300, 600), effort.progress)
 
 
-def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    return draw_training(
-        result["curves"],
-        result["neurons"],
-        r"$n_1 n_2$ mod 97, width 500: trained on half of the table",
-        folder / "figure3",
-    )
+def figures(result: ItemResult) -> dict[str, Figure]:
+    title = r"$n_1 n_2$ mod 97, width 500: trained on half of the table"
+    return {"figure3": training_figure(result.data["curves"], result.data["neurons"], title)}

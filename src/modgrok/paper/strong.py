@@ -12,7 +12,6 @@ Rows are stored as soon as a setting is done, so an interrupted run goes on wher
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,18 +23,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from modgrok.errors import InputError
+from modgrok.figures.strong import strong_figure
+from modgrok.figures.style import Figure
 from modgrok.files import whole_file
-from modgrok.paper.strong_result import CONTROLS, contradictions, draw, result_of, summaries
+from modgrok.inspection.order import function_order
+from modgrok.paper.item import Effort, ItemResult, Summary, Values
+from modgrok.paper.strong_result import CONTROLS, contradictions, result_of, summaries
 from modgrok.paper.table2 import PUBLISHED
 from modgrok.progress import Progress
+from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.presets import preset
-from modgrok.training.steps import Metrics, TrainConfig, hyper
+from modgrok.training.steps import Metrics
 
-__all__ = ["LONG", "TIME_LIMITED", "compute", "draw"]
-
-LONG = TIME_LIMITED = True
 TABLE2 = tuple(dict.fromkeys(row.polynomial for row in PUBLISHED))
 LEARNED_OUTSIDE = (
     "8n1^5 n2 + 34n1^9 n2^5",
@@ -90,7 +91,7 @@ THREADS = 3
 KEYS = ("setting", "modulus", "polynomial", "seed", "fraction", "learning_rate", "weight_decay", "steps", "width")
 MEASURED = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
 
-Rows = list[dict[str, Any]]
+Rows = list[Values]
 
 
 class Group(NamedTuple):
@@ -128,7 +129,7 @@ def groups(*, quick: bool) -> list[Group]:
     """All ensembles; modulo 97 first."""
     small = {"width": 256} if quick else {}
     return [
-        first_look(name, preset(expression=CONTROLS[0], modulus=modulus, **(SETTINGS[name] | small)), 1 if quick else 2)
+        first_look(name, TrainConfig(CONTROLS[0], modulus, **(SETTINGS[name] | small)), 1 if quick else 2)
         for modulus in ((23,) if quick else (97, 23))
         for name in (QUICK if quick else SETTINGS)
     ]
@@ -157,8 +158,10 @@ def second_looks(wanted: list[Group], rows: Rows) -> list[Group]:
 def train_group(group: Group) -> Rows:
     """Train the networks of a group and add what was measured at the end to their rows."""
     start, rows = time.perf_counter(), group.rows()
-    shape, _, _ = replace(group.config, fraction=max(group.fractions)).task()
-    tables = {text: function_table(text, shape.modulus)[0] for text in group.polynomials}
+    shape, *_ = replace(group.config, fraction=max(group.fractions)).task()
+    modulus = group.config.modulus
+    tables = {text: function_table(text, modulus)[0] for text in group.polynomials}
+    orders = [function_order(row["polynomial"], modulus) for row in rows]
     columns = {name: np.array([row[name] for row in rows]) for name in ("seed", "learning_rate", "weight_decay")}
     fixed = {name: getattr(group.config, name) for name in ("beta1", "beta2", "eps", "init_scale")}
     metrics: Metrics
@@ -167,18 +170,23 @@ def train_group(group: Group) -> Rows:
         hyper(train_rows=np.array([train_count(row["fraction"], shape.rows) for row in rows]), **columns, **fixed),
         np.stack([tables[row["polynomial"]] for row in rows]),
         steps=group.config.steps,
+        orders=orders,
     )
     seconds = time.perf_counter() - start
     measured = [{name: float(getattr(metrics, name)[k, -1]) for name in MEASURED} for k in range(len(rows))]
     about = {"seconds": seconds, "device": jax.devices()[0].device_kind}
-    return [row | found | about for row, found in zip(rows, measured)]
+    return [row | found | about for row, found in zip(rows, measured, strict=True)]
 
 
 def train_missing(
-    wanted: list[Group], store: Path, *, end: float | None = None, progress: Progress | None = None
+    wanted: list[Group],
+    store: Path | None,
+    *,
+    end: float | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> Rows:
     """The rows of all groups that are stored or could be trained; none is begun after `end` (of `perf_counter`)."""
-    stored = read_rows(store)
+    stored = read_rows(store) if store else []
     trained = {key(row) for row in stored}
     missing = [group for group in wanted if not trained >= {key(row) for row in group.rows()}]
     done, lock = len(wanted) - len(missing), Lock()
@@ -190,10 +198,10 @@ def train_missing(
         rows = train_group(group)
         with lock:
             stored.extend(rows)
-            write_rows(store, stored)
+            if store:
+                write_rows(store, stored)
             done += 1
-            if progress:
-                progress(done, len(wanted))
+            progress(done, len(wanted))
 
     with ThreadPoolExecutor(THREADS) as pool:
         futures = [pool.submit(train, group) for group in missing]
@@ -204,7 +212,7 @@ def train_missing(
     return [known[name] for name in planned if name in known]
 
 
-def key(row: dict[str, Any]) -> tuple[Any, ...]:
+def key(row: Values) -> tuple[Any, ...]:
     return tuple(row[name] for name in KEYS)
 
 
@@ -217,23 +225,35 @@ def write_rows(path: Path, rows: Rows) -> None:
         pq.write_table(pa.Table.from_pylist(rows), temporary)
 
 
-def compute(
-    *,
-    quick: bool = False,
-    full: bool = False,
-    folder: Path = Path("paper"),
-    say: Callable[[str], None] | None = None,
-    time_limit: float | None = None,
-    progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Every setting if `full` is given or there is a GPU; otherwise, and if `quick`, a few of them modulo 23."""
-    small = quick or (jax.default_backend() == "cpu" and not full)
-    if say and small and not quick:
-        say("strong: a few settings modulo 23, since there is no GPU; --full trains them all, for hours")
-    store = folder / ("strong-quick.parquet" if small else "strong.parquet")
-    end = None if time_limit is None else time.perf_counter() + time_limit
-    wanted = groups(quick=small)
-    rows = train_missing(wanted, store, end=end, progress=progress)
-    if not small:
-        rows += train_missing(second_looks(wanted, rows), store, end=end, progress=progress)
+def compute(effort: Effort) -> ItemResult:
+    """Every setting, or a few of them modulo 23; rows that are stored in the effort's folder are not trained again."""
+    if not (effort.quick or effort.everything):
+        effort.say("strong: a few settings modulo 23, since there is no GPU; --full trains them all, for hours")
+    name = "strong.parquet" if effort.everything else "strong-quick.parquet"
+    store = effort.folder / name if effort.folder else None
+    end = None if effort.time_limit is None else time.perf_counter() + effort.time_limit
+    wanted = groups(quick=not effort.everything)
+    rows = train_missing(wanted, store, end=end, progress=effort.progress)
+    if effort.everything:
+        rows += train_missing(second_looks(wanted, rows), store, end=end, progress=effort.progress)
+    if not rows:
+        raise InputError(f"no setting was trained within {effort.time_limit:g} seconds; give a longer --time-limit")
     return result_of(rows)
+
+
+def summarise(result: ItemResult) -> Summary:
+    measured = result.measured
+    inside, against = measured["cells_in_class"], measured["contradictions"]
+    return Summary(
+        "every standard network reaches 100 % on h(g1 + g2)",
+        f"learned {inside - against} of {inside} times, in {measured['settings_that_learn_the_controls']} settings "
+        "that learn n1 + n2 and n1 n2",
+        f"{measured['networks']:,} networks; {against} times a polynomial of the form is not learned where both "
+        "controls are"
+        if inside
+        else "no setting was strong enough to tell",
+    )
+
+
+def figures(result: ItemResult) -> dict[str, Figure]:
+    return {"strong": strong_figure(result.rows)}

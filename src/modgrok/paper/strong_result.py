@@ -1,66 +1,66 @@
-"""What the networks of `modgrok paper strong` say: a finding for each setting and polynomial, a table and a heat map.
+"""What the networks of `modgrok paper strong` say: a finding for each setting and polynomial, and a verdict.
 
 A setting comes in variants (learning rate, weight decay). Those count that reach 99 % of the test rows on both
 controls; a setting that has none is too weak, and no evidence. In the others the accuracy of a polynomial is the best
 of the variants that count, as a mean over seeds. So a polynomial of the class that stays below 99 % contradicts the
 strong hypothesis however the setting is tuned, unless a second look with more steps finds it learned after all.
-The hypothesis is silent about polynomials outside the class; what is reached there is listed beside the prediction.
+The hypothesis is silent about polynomials outside the class; what is reached there is listed beside what a network
+reaches that shares twins (equal rows and columns) and guesses the rest.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 from statistics import fmean, median
-from typing import Any
 
 import numpy as np
-from matplotlib.patches import Rectangle
 from scipy.stats import spearmanr
 
-from modgrok.figures.style import drawing, figure_paths
+from modgrok.paper.item import ItemResult, Values, Verdict
+from modgrok.paper.table2 import twins_and_guesses
 from modgrok.separable import classify_table
 from modgrok.training.data import function_table
-from modgrok.training.diagnosis import PASSED
+from modgrok.training.diagnosis import LEARNED
 
 CONTROLS = ("n1 + n2", "n1 n2")
 BEYOND = 0.1
-"""Test accuracy over the predicted one from which a polynomial outside the class is beyond its prediction."""
+"""Test accuracy over twins and guesses from which a polynomial outside the class is beyond them."""
 
-Rows = list[dict[str, Any]]
+Rows = list[Values]
 
 
-def result_of(rows: Rows) -> dict[str, Any]:
+def result_of(rows: Rows) -> ItemResult:
     """The item's result, from the stored networks alone."""
     settings = summaries(rows)
     cells = [cell for setting in settings for cell in setting["cells"]]
     found = {name: [cell for cell in cells if cell["finding"] == name] for name in FINDINGS}
     in_class = [cell for name in ("agrees", "learned later", "contradicts") for cell in found[name]]
     strong = [setting for setting in settings if setting["controls_pass"]]
-    return {
-        "item": "strong",
-        "title": "The strong hypothesis: other architectures, losses, optimisers and regularisers",
-        "settings": {
+    return ItemResult(
+        item="strong",
+        title="The strong hypothesis: other architectures, losses, optimisers and regularisers",
+        settings={
             "networks": len(rows),
             "settings": len({row["setting"] for row in rows}),
             "seeds": len({row["seed"] for row in rows}),
             "fraction": min(row["fraction"] for row in rows),
             "devices": sorted({row["device"] for row in rows}),
         },
-        "published": {"hypothesis": "every standard network reaches 100 % test accuracy on h(g1(n1) + g2(n2))"},
-        "measured": {
+        published={"hypothesis": "every standard network reaches 100 % test accuracy on h(g1(n1) + g2(n2))"},
+        measured={
             "networks": len(rows),
             "settings_that_learn_the_controls": len(strong),
             "settings_too_weak": len(settings) - len(strong),
             "cells_in_class": len(in_class),
             "contradictions": len(found["contradicts"]),
             "learned_later": len(found["learned later"]),
-            "learned_outside_the_class": sum(cell["accuracy"] >= PASSED for cell in found["beyond"]),
+            "learned_outside_the_class": sum(cell["accuracy"] >= LEARNED for cell in found["beyond"]),
             "loss_law": {f"{s['setting']} mod {s['modulus']}": s["loss_law"] for s in strong},
         },
-        "verdict": verdict(in_class, found["contradicts"]),
-        "notes": notes(settings, in_class, found),
-        "columns": {
+        verdict=verdict_on(in_class, found["contradicts"]),
+        notes=(*conclusions(settings), *notes(settings, in_class, found)),
+        columns={
             "setting": "setting",
             "modulus": "mod",
             "controls": "controls",
@@ -69,8 +69,8 @@ def result_of(rows: Rows) -> dict[str, Any]:
             "loss_law": "loss law",
             "finding": "finding",
         },
-        "rows": settings,
-    }
+        rows=settings,
+    )
 
 
 FINDINGS = {
@@ -78,8 +78,8 @@ FINDINGS = {
     "agrees": "in the class, learned",
     "learned later": "in the class, learned with more steps",
     "contradicts": "in the class, not learned",
-    "as predicted": "outside the class, about what twins alone give",
-    "beyond": "outside the class, more than twins alone give",
+    "twins and guesses": "outside the class, about what twins and guesses give",
+    "beyond": "outside the class, more than twins and guesses give",
     "too weak": "the setting does not learn a control",
 }
 """What a cell can say."""
@@ -90,30 +90,30 @@ def summaries(rows: Rows) -> Rows:
     order = {name: k for k, name in enumerate(dict.fromkeys(row["setting"] for row in rows))}
     ordered = sorted(rows, key=lambda row: (-row["modulus"], order[row["setting"]]))
     cases = dict.fromkeys((row["polynomial"], row["modulus"]) for row in rows)
-    predictions = {case: prediction(*case) for case in cases}
+    known = {case: known_before(*case) for case in cases}
     by_setting = groupby(ordered, key=lambda row: (row["setting"], row["modulus"]))
-    return [summary(name, modulus, list(members), predictions) for (name, modulus), members in by_setting]
+    return [summary(name, modulus, list(members), known) for (name, modulus), members in by_setting]
 
 
-def prediction(polynomial: str, modulus: int) -> dict[str, Any]:
-    """Verdict and predicted test accuracy of a polynomial trained on half of its table."""
+def known_before(polynomial: str, modulus: int) -> Values:
+    """What is known about a polynomial before training on half of its table: the verdict, and what twins give."""
     table, variables = function_table(polynomial, modulus)
     found = classify_table(table.reshape((modulus,) * variables), modulus)
-    return {"verdict": found.status, "predicted": 1.0 if found.status == "in-class" else found.redundancy}
+    return {"verdict": found.status, "twins_and_guesses": twins_and_guesses(found.redundancy, modulus)}
 
 
-def summary(name: str, modulus: int, members: Rows, predictions: dict[tuple[str, int], Any]) -> dict[str, Any]:
+def summary(name: str, modulus: int, members: Rows, known: dict[tuple[str, int], Values]) -> Values:
     """One setting: the variants that learn the controls, and a cell for each polynomial."""
     steps = min(row["steps"] for row in members)
     variants: dict[tuple[float, float], Rows] = {}
     for row in members:
         if row["steps"] == steps:
             variants.setdefault((row["learning_rate"], row["weight_decay"]), []).append(row)
-    passing = [rows for rows in variants.values() if control_accuracy(rows) >= PASSED]
+    passing = [rows for rows in variants.values() if control_accuracy(rows) >= LEARNED]
     counting = passing or [max(variants.values(), key=control_accuracy)]
     longer = [row for row in members if row["steps"] > steps]
     cells = [
-        cell(polynomial, counting, longer, predictions[polynomial, modulus], strong=bool(passing))
+        cell(polynomial, counting, longer, known[polynomial, modulus], strong=bool(passing))
         for polynomial in dict.fromkeys(row["polynomial"] for row in counting[0])
     ]
     inside = [c["accuracy"] for c in cells if c["verdict"] == "in-class" and c["polynomial"] not in CONTROLS]
@@ -136,11 +136,11 @@ def summary(name: str, modulus: int, members: Rows, predictions: dict[tuple[str,
     return result | {"finding": setting_finding(result)}
 
 
-def contradictions(setting: dict[str, Any]) -> Rows:
+def contradictions(setting: Values) -> Rows:
     return [cell for cell in setting["cells"] if cell["first_finding"] == "contradicts"]
 
 
-def setting_finding(setting: dict[str, Any]) -> str:
+def setting_finding(setting: Values) -> str:
     if not setting["controls_pass"]:
         return "settings too weak"
     count = {name: sum(cell["finding"] == name for cell in setting["cells"]) for name in FINDINGS}
@@ -158,9 +158,7 @@ def mean_of(rows: Rows, column: str, polynomial: str) -> float:
     return fmean(row[column] for row in rows if row["polynomial"] == polynomial)
 
 
-def cell(
-    polynomial: str, variants: list[Rows], longer: Rows, predicted: dict[str, Any], *, strong: bool
-) -> dict[str, Any]:
+def cell(polynomial: str, variants: list[Rows], longer: Rows, known: Values, *, strong: bool) -> Values:
     """One polynomial in one setting: its best variant, as means over seeds, and what a second look found."""
     best = max(variants, key=lambda rows: mean_of(rows, "test_accuracy", polynomial))
     accuracy = mean_of(best, "test_accuracy", polynomial)
@@ -169,14 +167,14 @@ def cell(
         finding = "too weak"
     elif polynomial in CONTROLS:
         finding = "control"
-    elif predicted["verdict"] == "in-class":
-        finding = "agrees" if accuracy >= PASSED else "contradicts"
+    elif known["verdict"] == "in-class":
+        finding = "agrees" if accuracy >= LEARNED else "contradicts"
     else:
-        finding = "beyond" if accuracy > predicted["predicted"] + BEYOND else "as predicted"
-    later = finding == "contradicts" and bool(again) and again[0]["accuracy"] >= PASSED
+        finding = "beyond" if accuracy > known["twins_and_guesses"] + BEYOND else "twins and guesses"
+    later = finding == "contradicts" and bool(again) and again[0]["accuracy"] >= LEARNED
     return {
         "polynomial": polynomial,
-        **predicted,
+        **known,
         "learning_rate": best[0]["learning_rate"],
         "weight_decay": best[0]["weight_decay"],
         "accuracy": accuracy,
@@ -211,37 +209,55 @@ def loss_law(variants: list[Rows]) -> float | None:
     return median(found) if found else None
 
 
-def verdict(in_class: Rows, against: Rows) -> str:
+def verdict_on(in_class: Rows, against: Rows) -> Verdict:
+    """Undecided where no setting was strong enough to tell."""
     if not in_class:
-        return "no setting was strong enough to tell"
-    return "differs" if against else "reproduced"
+        return Verdict.UNDECIDED
+    return Verdict.DIFFERS if against else Verdict.REPRODUCED
 
 
-def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> list[str]:
-    weak = [f"{s['setting']} mod {s['modulus']}" for s in settings if not s["controls_pass"]]
-    lines = [
-        f"{len(found['agrees'])} of {len(in_class)} times a polynomial of the class reaches {PASSED:.0%} of the test "
-        f"rows in a setting that learns both controls; {len(found['learned later'])} more do with more steps.",
-        *(f"Contradicts the hypothesis: {against_words(cell)}" for cell in found["contradicts"]),
-        *(f"Learned later: {against_words(cell)}" for cell in found["learned later"]),
-    ]
+def conclusions(settings: Rows) -> Iterator[str]:
+    """What the hypothesis comes to at each modulus, and how to take it."""
+    for modulus in dict.fromkeys(setting["modulus"] for setting in settings):
+        strong = [setting for setting in settings if setting["modulus"] == modulus and setting["controls_pass"]]
+        others = [setting["setting"] for setting in strong if setting["finding"] != "agrees"]
+        text = (
+            f"Modulo {modulus}, {len(strong)} settings learn both controls, and {len(strong) - len(others)} of them "
+            "every polynomial of the form."
+        )
+        yield f"{text} Not all of them are learned by: {'; '.join(others)}." if others else text
+    yield (
+        "The hypothesis names no number of steps and no share of the table. Where a setting does not learn a "
+        "polynomial of the form, it fails to confirm the hypothesis within the steps trained; it does not refute it."
+    )
+
+
+def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> Iterator[str]:
+    yield (
+        f"{len(found['agrees'])} of {len(in_class)} times a polynomial of the class reaches {LEARNED:.0%} of the test "
+        f"rows in a setting that learns both controls; {len(found['learned later'])} more do with more steps."
+    )
+    for cell in found["contradicts"]:
+        yield f"Contradicts the hypothesis: {against_words(cell)}"
+    for cell in found["learned later"]:
+        yield f"Learned later: {against_words(cell)}"
     for polynomial, modulus in dict.fromkeys((c["polynomial"], c["modulus"]) for c in found["beyond"]):
         cells = [c for c in found["beyond"] if (c["polynomial"], c["modulus"]) == (polynomial, modulus)]
-        whole = sum(c["accuracy"] >= PASSED for c in cells)
-        lines.append(
+        whole = sum(c["accuracy"] >= LEARNED for c in cells)
+        yield (
             f"Outside the class, {polynomial} mod {modulus}: {len(cells)} settings go beyond the "
-            f"{cells[0]['predicted']:.0%} of twins alone, {whole} of them to {PASSED:.0%}."
+            f"{cells[0]['twins_and_guesses']:.0%} of twins and guesses, {whole} of them to {LEARNED:.0%}."
         )
+    weak = [f"{s['setting']} mod {s['modulus']}" for s in settings if not s["controls_pass"]]
     if weak:
-        lines.append(f"Settings too weak, no evidence (a control stays below {PASSED:.0%}): {'; '.join(weak)}.")
-    lines.append(
+        yield f"Settings too weak, no evidence (a control stays below {LEARNED:.0%}): {'; '.join(weak)}."
+    yield (
         "Loss law: rank correlation of final training loss and test accuracy over a setting's networks; near -1 the "
         "training loss alone orders the accuracies."
     )
-    return lines
 
 
-def against_words(cell: dict[str, Any]) -> str:
+def against_words(cell: Values) -> str:
     looks = [
         f"; after {look['steps']} steps on {look['fraction']:.0%} of the table {look['accuracy']:.1%}"
         for look in cell["second_look"]
@@ -251,45 +267,3 @@ def against_words(cell: dict[str, Any]) -> str:
         f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}: {cell['accuracy']:.1%} "
         f"(training rows {cell['train_accuracy']:.1%}){again}."
     )
-
-
-def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """A heat map of test accuracies for each modulus, the predicted ones as its first row.
-
-    Outlined: in the class and not learned; dotted, learned with more steps. † marks what is outside the class.
-    """
-    stem = folder / "strong"
-    moduli = list(dict.fromkeys(setting["modulus"] for setting in result["rows"]))
-    heights = [2 + sum(s["modulus"] == modulus for s in result["rows"]) for modulus in moduli]
-    with drawing(stem, width=9.5, height=0.27 * sum(heights) + 1.9 * len(moduli) + 0.3) as figure:
-        panels = figure.subplots(len(moduli), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, modulus in zip(panels, moduli):
-            image = draw_map(axes, [s for s in result["rows"] if s["modulus"] == modulus])
-            axes.set_title(f"modulo {modulus}", loc="left", fontweight="bold")
-        figure.colorbar(image, ax=list(panels), label="test accuracy", shrink=0.6, aspect=30)
-    return figure_paths(stem)
-
-
-def draw_map(axes: Any, settings: Rows) -> Any:
-    cells = settings[0]["cells"]
-    predicted = [cell["predicted"] for cell in cells]
-    values = np.array([predicted, *([cell["accuracy"] for cell in setting["cells"]] for setting in settings)])
-    image = axes.imshow(values, vmin=0, vmax=1, cmap="viridis", aspect="auto")
-    for (row, column), value in np.ndenumerate(values):
-        finding = settings[row - 1]["cells"][column]["finding"] if row else ""
-        against = finding in ("contradicts", "learned later")
-        if against:
-            style = "-" if finding == "contradicts" else ":"
-            box = Rectangle((column - 0.46, row - 0.44), 0.92, 0.88, fill=False, edgecolor="#e03131", linestyle=style)
-            axes.add_patch(box)
-        percent = round(100 * value) if value >= PASSED else min(round(100 * value), 98)
-        colour = "white" if value < 0.6 else "black"
-        axes.text(column, row, str(percent), ha="center", va="center", fontsize=7, color=colour)
-    axes.axhline(0.5, color="white", linewidth=3)
-    labels = [f"{cell['polynomial']}{'' if cell['verdict'] == 'in-class' else ' †'}" for cell in cells]
-    axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize=7)
-    names = [s["setting"] + ("" if s["controls_pass"] else " (too weak)") for s in settings]
-    axes.set_yticks(range(len(names) + 1), ["predicted", *names], fontsize=7)
-    axes.grid(visible=False)
-    axes.tick_params(length=0)
-    return image

@@ -7,11 +7,10 @@ makes the correct logit 3/4 at S = 3. Both are measured, over several draws of t
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Any
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks.verification import verify
-from modgrok.progress import Progress
+from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict, span
 
 POLYNOMIALS = (
     "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",
@@ -23,20 +22,21 @@ NORMALISATIONS = ("table", "printed")
 TOLERANCE = 0.15
 
 
-def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-    seeds = range(2 if quick else 8)
-    cases = [(text, p, mse) for p, errors in PUBLISHED_MSE.items() for text, mse in zip(POLYNOMIALS, errors)]
+def compute(effort: Effort) -> ItemResult:
+    seeds = range(2 if effort.quick else 8)
+    cases = [
+        (text, p, mse) for p, errors in PUBLISHED_MSE.items() for text, mse in zip(POLYNOMIALS, errors, strict=True)
+    ]
     rows, done = [], 0
     for text, p, published in cases:
-        row: dict[str, Any] = {"polynomial": text, "modulus": p, "published_mse": published, "published_accuracy": 1.0}
+        row: Values = {"polynomial": text, "modulus": p, "published_mse": published, "published_accuracy": 1.0}
         for normalisation in NORMALISATIONS:
             found = []
             for seed in seeds:
                 network = compile_paper(text, p, PaperSettings(seed=seed, normalisation=normalisation))
                 found.append(verify(network))
                 done += 1
-                if progress:
-                    progress(done, len(cases) * len(NORMALISATIONS) * len(seeds))
+                effort.progress(done, len(cases) * len(NORMALISATIONS) * len(seeds))
             row[f"mse_{normalisation}"] = fmean(v.mse for v in found)
             row[f"mse_{normalisation}_range"] = [min(v.mse for v in found), max(v.mse for v in found)]
             row[f"accuracy_{normalisation}"] = min(v.accuracy for v in found)
@@ -44,20 +44,20 @@ def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[st
         rows.append(row)
     worst = max(abs(row["deviation"]) for row in rows)
     accurate = all(row[f"accuracy_{n}"] == 1.0 for row in rows for n in NORMALISATIONS)
-    return {
-        "item": "table1",
-        "title": "Table 1: analytical networks on arbitrary polynomials (mul-width 500, add-width 2000)",
-        "settings": {"mul_width": 500, "add_width": 2000, "beta": 100, "seeds": len(seeds)},
-        "published": {"mse": {str(p): list(errors) for p, errors in PUBLISHED_MSE.items()}, "accuracy": 1.0},
-        "measured": {"largest_deviation": worst, "every_accuracy_is_one": accurate},
-        "verdict": "reproduced" if accurate and worst <= TOLERANCE else "differs",
-        "notes": [
+    return ItemResult(
+        item="table1",
+        title="Table 1: analytical networks on arbitrary polynomials (mul-width 500, add-width 2000)",
+        settings={"mul_width": 500, "add_width": 2000, "beta": 100, "seeds": len(seeds)},
+        published={"mse": {str(p): list(errors) for p, errors in PUBLISHED_MSE.items()}, "accuracy": 1.0},
+        measured={"largest_deviation": worst, "every_accuracy_is_one": accurate},
+        verdict=Verdict.REPRODUCED if accurate and worst <= TOLERANCE else Verdict.DIFFERS,
+        notes=(
             "Normalisation table is A = N^(-1/(S+1)), with which the published errors come out; printed is "
             "the printed A = (2^S/(N S!))^(1/(S+1)), which makes the correct logit 1 and the error larger.",
             "Columns table and printed: mean squared errors under the two normalisations.",
             "Errors are means over the seeds, accuracies the worst of them, each over the whole table.",
-        ],
-        "columns": {
+        ),
+        columns={
             "polynomial": "polynomial",
             "modulus": "mod",
             "published_mse": "published",
@@ -65,5 +65,22 @@ def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[st
             "mse_printed": "printed",
             "accuracy_table": "accuracy",
         },
-        "rows": rows,
+        rows=rows,
+    )
+
+
+def summarise(result: ItemResult) -> Summary:
+    errors = {
+        key: "; ".join(
+            f"{span([row[key] for row in result.rows if row['modulus'] == p], '.4f')} mod {p}"
+            for p in dict.fromkeys(row["modulus"] for row in result.rows)
+        )
+        for key in ("published_mse", "mse_table", "mse_printed")
     }
+    accuracy = min(row["accuracy_table"] for row in result.rows)
+    return Summary(
+        f"error {errors['published_mse']}; accuracy 100 %",
+        f"error {errors['mse_table']}; accuracy {100 * accuracy:g} %",
+        f"errors within {100 * result.measured['largest_deviation']:.0f} % with A = N^(−1/(S+1)); the printed "
+        f"amplitude gives {errors['mse_printed']}",
+    )

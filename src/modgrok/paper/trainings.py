@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
+from modgrok.paper.item import ItemResult, Summary, Values, Verdict
 from modgrok.progress import Progress
-from modgrok.training import runs
-from modgrok.training.diagnosis import passed_at
-from modgrok.training.steps import TrainConfig
+from modgrok.results import percent
+from modgrok.training.checkpoints import begin
+from modgrok.training.config import TrainConfig
+from modgrok.training.diagnosis import LEARNED, passed_at
 
 PUBLISHED = {
     "accuracy": "100 % on training and test rows, the test rows later: the well-known grokking phenomenon",
@@ -28,16 +29,16 @@ def compute_training(
     config: TrainConfig,
     periodicity: str,
     steps_shown: tuple[int, ...],
-    progress: Progress | None,
-) -> dict[str, Any]:
+    progress: Progress,
+) -> ItemResult:
     """The item's result; `periodicity` is the column of the metrics that the captions' IPR is compared with."""
-    training = runs.begin(config)
-    initial, _ = runs.neuron_spectra(training.shape, training.params)
+    training = begin(config)
+    initial = np.asarray(training.neurons().ipr)
     for step in config.measured_steps():
         training = training.segment(step - training.step)
-        if progress:
-            progress(step, config.steps)
-    final, alive = runs.neuron_spectra(training.shape, training.params)
+        progress(step, config.steps)
+    neurons = training.neurons()
+    final, alive = np.asarray(neurons.ipr), np.asarray(neurons.alive)
     curves = training.curves()
     last = {name: float(column[-1]) for name, column in curves.items()}
     memorised, grokked = passed_at(curves, "train_accuracy"), passed_at(curves, "test_accuracy")
@@ -49,21 +50,20 @@ def compute_training(
         and memorised < grokked,
         "the mean IPR rises monotonically": fall < JITTER,
     }
-    verdict = "reproduced" if all(claims.values()) else "partly reproduced" if any(claims.values()) else "differs"
-    return {
-        "item": item,
-        "title": title,
-        "settings": dataclasses.asdict(config),
-        "published": PUBLISHED,
-        "measured": last | {"memorised_at": memorised, "grokked_at": grokked, "fall_of_ipr": fall, "claims": claims},
-        "verdict": verdict,
-        "notes": [
-            f"99 % of the training rows from step {memorised}, of the test rows from step {grokked}; "
+    return ItemResult(
+        item=item,
+        title=title,
+        settings=dataclasses.asdict(config),
+        published=PUBLISHED,
+        measured=last | {"memorised_at": memorised, "grokked_at": grokked, "fall_of_ipr": fall, "claims": claims},
+        verdict=verdict_on(claims),
+        notes=(
+            f"{percent(LEARNED, 0)} of the training rows from step {memorised}, of the test rows from step {grokked}; "
             f"{int(last['alive'])} of {config.width} neurons are alive at the end.",
             f"The mean IPR falls at most {fall:.4f} below an earlier value, at step {fell_at}.",
             *(f"Not so here: {claim}." for claim, holds in claims.items() if not holds),
-        ],
-        "columns": {
+        ),
+        columns={
             "step": "step",
             "train_loss": "train loss",
             "test_loss": "test loss",
@@ -73,14 +73,22 @@ def compute_training(
             "ipr_alive": "of the living",
             "alive": "alive",
         },
-        "rows": [row_at(curves, step) for step in steps_shown if step <= config.steps],
-        "curves": {name: column.tolist() for name, column in curves.items()},
-        "neurons": {
-            "ipr_initial": np.round(initial.astype(float), 4).tolist(),
-            "ipr_final": np.round(final.astype(float), 4).tolist(),
-            "alive": alive.tolist(),
+        rows=[row_at(curves, step) for step in steps_shown if step <= config.steps],
+        data={
+            "curves": {name: column.tolist() for name, column in curves.items()},
+            "neurons": {
+                "ipr_initial": np.round(initial.astype(float), 4).tolist(),
+                "ipr_final": np.round(final.astype(float), 4).tolist(),
+                "alive": alive.tolist(),
+            },
         },
-    }
+    )
+
+
+def verdict_on(claims: dict[str, bool]) -> Verdict:
+    if all(claims.values()):
+        return Verdict.REPRODUCED
+    return Verdict.PARTLY if any(claims.values()) else Verdict.DIFFERS
 
 
 def largest_fall(steps: np.ndarray, values: np.ndarray) -> tuple[float, int]:
@@ -89,7 +97,23 @@ def largest_fall(steps: np.ndarray, values: np.ndarray) -> tuple[float, int]:
     return float(falls.max()), int(steps[falls.argmax()])
 
 
-def row_at(curves: dict[str, np.ndarray], step: int) -> dict[str, Any]:
+def row_at(curves: dict[str, np.ndarray], step: int) -> Values:
     place = int(np.flatnonzero(curves["step"] == step)[0])
-    row: dict[str, Any] = {name: float(column[place]) for name, column in curves.items()}
+    row: Values = {name: float(column[place]) for name, column in curves.items()}
     return row | {"step": step, "alive": int(row["alive"])}
+
+
+def summarise(result: ItemResult) -> Summary:
+    measured = result.measured
+    failed = [claim for claim, holds in measured["claims"].items() if not holds]
+    first, last = (result.data["curves"]["ipr_alive"][k] for k in (0, -1))
+    why = "all claims of the caption hold" if not failed else f"not so here: {'; '.join(failed)}"
+    if "the mean IPR rises monotonically" in failed:
+        why += f" (it falls by {measured['fall_of_ipr']:.3f} at most)"
+    return Summary(
+        "grokking to 100 %, and a mean IPR that rises monotonically towards the analytical solution's 1",
+        f"test accuracy {100 * measured['test_accuracy']:g} %, {percent(LEARNED, 0)} of training rows from step "
+        f"{measured['memorised_at']} and of test rows from step {measured['grokked_at']}; IPR {first:.2f} → {last:.2f} "
+        "(living neurons)",
+        why,
+    )

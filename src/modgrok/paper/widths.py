@@ -7,9 +7,6 @@ one at which some seed reaches 100 %, as in Figure 1. Literature: 4(p-1) for two
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 from modgrok.algebra.expression import parse
@@ -17,63 +14,82 @@ from modgrok.compiler.compiling import ExactSettings as Settings
 from modgrok.compiler.compiling import assemble, compile_exact
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.plan import plan_by_shape
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures.style import Figure
+from modgrok.figures.widths import widths_figure
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
 from modgrok.paper.figure1 import MODULUS, accuracy_curve
-from modgrok.progress import Progress
+from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
 
 LONG_SUM_MODULUS = 7
 LARGEST_TABLE = 1 << 17
 
 
-def compute(*, quick: bool = False, progress: Progress | None = None) -> dict[str, Any]:
-    counts, seeds = (range(2, 5), [0, 1]) if quick else (range(2, 6), list(range(10)))
+def compute(effort: Effort) -> ItemResult:
+    counts, seeds = (range(2, 5), [0, 1]) if effort.quick else (range(2, 6), list(range(10)))
     lengths = range(2, 13)
     rows = []
-    for done, terms in enumerate(counts):
+    for done, terms in enumerate(counts, start=1):
         rows.append(widths_row(terms, seeds))
-        if progress:
-            progress(done + 1, len(counts) + 1)
+        effort.progress(done, len(counts) + 1)
     long_sums = [{"terms": terms, **_checked(compile_exact(_sum(terms), LONG_SUM_MODULUS))} for terms in lengths]
-    if progress:
-        progress(len(counts) + 1, len(counts) + 1)
-    steps = np.diff([entry["width"] for entry in long_sums])
+    effort.progress(len(counts) + 1, len(counts) + 1)
+    return report(rows, long_sums, len(seeds))
+
+
+def report(rows: list[Values], long_sums: list[Values], seeds: int) -> ItemResult:
+    steps = sorted({int(step) for step in np.diff([entry["width"] for entry in long_sums])})
     right = all(entry["accuracy"] == 1.0 for entry in [*rows, *long_sums])
     narrower = all(row["flat"] <= row["literature"] and row["tree"] <= row["flat"] for row in rows)
-    return {
-        "item": "widths",
-        "title": f"Hidden neurons for n1 + … + nS mod {MODULUS}, by design",
-        "settings": {"modulus": MODULUS, "long_sum_modulus": LONG_SUM_MODULUS, "seeds": len(seeds)},
-        "published": {"two_terms": "4(p-1)", "terms": "2^(2S-2)(p-1)"},
-        "measured": {
+    return ItemResult(
+        item="widths",
+        title=f"Hidden neurons for n1 + … + nS mod {MODULUS}, by design",
+        settings={"modulus": MODULUS, "long_sum_modulus": LONG_SUM_MODULUS, "seeds": seeds},
+        published={"two_terms": "4(p-1)", "terms": "2^(2S-2)(p-1)"},
+        measured={
             "every_network_is_right": right,
-            "neurons_per_further_term_mod_7": _list(steps),
+            "narrower_than_the_literature": narrower,
+            "neurons_per_further_term_mod_7": steps,
         },
-        "verdict": "narrower than the literature" if right and narrower else "differs",
-        "notes": [
+        verdict=Verdict.FINDING if right and narrower else Verdict.DIFFERS,
+        notes=(
             "random: smallest width at which some seed is right on 10,000 inputs. literature: 4(p-1) at S = 2, else "
             "2^(2S-2)(p-1). flat: one expert, exact one-hot. tree: two-term experts, exact one-hot. minimal: fewest "
             "neurons that are right on every input.",
-            f"Each further term of a sum modulo {LONG_SUM_MODULUS} costs {_list(steps)} neurons.",
-        ],
-        "columns": {key: key for key in ("terms", "random", "literature", "flat", "tree", "minimal")},
-        "rows": rows,
-        "long_sums": long_sums,
-    }
+            f"Each further term of a sum modulo {LONG_SUM_MODULUS} costs {' or '.join(map(str, steps))} neurons.",
+        ),
+        columns={key: key for key in ("terms", "random", "literature", "flat", "tree", "minimal")},
+        rows=rows,
+        data={"long_sums": long_sums},
+    )
 
 
-def _list(steps: np.ndarray) -> list[int]:
-    """The distinct values, rising."""
-    return sorted({int(step) for step in steps})
+def summarise(result: ItemResult) -> Summary:
+    def numbers(key: str) -> str:
+        return ", ".join(str(row[key]) for row in result.rows)
+
+    terms = [row["terms"] for row in result.rows]
+    narrower = "narrower than the literature" if result.verdict is Verdict.FINDING else "not narrower everywhere"
+    return Summary(
+        f"random phases {numbers('random')} (measured); literature {numbers('literature')} neurons at S = "
+        f"{terms[0]} … {terms[-1]}",
+        f"{numbers('flat')} in one expert, {numbers('tree')} as a tree, {numbers('minimal')} at least",
+        f"{narrower}: exact one-hot outputs, every network checked",
+    )
+
+
+def figures(result: ItemResult) -> dict[str, Figure]:
+    settings = result.settings
+    long_sums = result.data["long_sums"], settings["long_sum_modulus"]
+    return {"widths": widths_figure(result.rows, settings["modulus"], *long_sums)}
 
 
 def _sum(terms: int) -> str:
     return " + ".join(f"n{s}" for s in range(1, terms + 1))
 
 
-def widths_row(terms: int, seeds: list[int]) -> dict[str, Any]:
+def widths_row(terms: int, seeds: list[int]) -> Values:
     networks = {
         "flat": flat_network(terms),
         "tree": compile_exact(_sum(terms), MODULUS),
@@ -93,35 +109,9 @@ def flat_network(terms: int) -> Network:
     """The whole sum in one expert with the exact design, as one two-layer network."""
     plan = plan_by_shape(parse(_sum(terms)), MODULUS, flat=True)
     experts: list[Expert] = [exact_expert(step, full_kernel(step.order)) for step in plan.steps]
-    return Network(assemble(plan, experts, np.ones(len(experts))), _sum(terms), MODULUS, "exact")
+    return Network.of_circuit(assemble(plan, experts, np.ones(len(experts))), _sum(terms), MODULUS, "exact")
 
 
-def _checked(network: Network) -> dict[str, Any]:
-    sample = LARGEST_TABLE if network.modulus**network.circuit.variables > LARGEST_TABLE else None
-    return {"width": network.circuit.width, "accuracy": verify(network, sample=sample).accuracy}
-
-
-def draw(result: dict[str, Any], folder: Path) -> list[Path]:
-    """Widths against S on a logarithmic axis, and long sums on a linear one."""
-    stem = folder / "widths"
-    with drawing(stem, width=7.0, height=2.9) as figure:
-        left, right = figure.subplots(1, 2, width_ratios=[1.4, 1])
-        labels = {
-            "random": "random phases (paper), measured",
-            "literature": "literature, 4(p−1) and $2^{2S-2}$(p−1)",
-            "flat": "modgrok, one expert",
-            "tree": "modgrok, tree",
-            "minimal": "modgrok, minimal",
-        }
-        terms = [row["terms"] for row in result["rows"]]
-        for colour, (key, label) in zip(COLOURS, labels.items()):
-            left.plot(terms, [row[key] for row in result["rows"]], "o-", color=colour, markersize=4, label=label)
-        left.set(yscale="log", xticks=terms, xlabel="number of terms S", ylabel="hidden neurons")
-        left.set_title(f"sum of S terms mod {result['settings']['modulus']}")
-        left.set_ylim(top=left.get_ylim()[1] * 30)
-        left.legend(loc="upper left")
-        sums = result["long_sums"]
-        right.plot([s["terms"] for s in sums], [s["width"] for s in sums], "o-", color=COLOURS[3], markersize=4)
-        right.set(xlabel="number of terms S", ylabel="hidden neurons", ylim=(0, None), xticks=range(2, 13, 2))
-        right.set_title(f"tree, exact one-hot, mod {result['settings']['long_sum_modulus']}")
-    return figure_paths(stem)
+def _checked(network: Network) -> Values:
+    sample = LARGEST_TABLE if network.rows > LARGEST_TABLE else None
+    return {"width": network.width, "accuracy": verify(network, sample=sample).accuracy}

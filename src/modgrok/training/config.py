@@ -6,10 +6,12 @@ optimiser (`presets`), and every number is checked before any work begins, so Py
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
@@ -37,6 +39,15 @@ UPPER_ENDS = {
     "dropout": 1,
 }
 """Numbers from 0 on, and what each must stay below."""
+
+
+class Ensemble(NamedTuple):
+    """Trainings of one shape, ready to begin side by side."""
+
+    shape: Shape
+    hyper: Hyper
+    tables: Int[np.ndarray, "net row"]
+    orders: list[Order]
 
 
 PRESET: Any = None
@@ -145,6 +156,15 @@ class TrainConfig:
         """The settings that are not what suits the model and the optimiser."""
         usual = preset(self.model, self.optimiser) | {"model": "power", "optimiser": "adamw"}
         return {name: value for name, value in field_values(self).items() if value != usual.get(name, value)}
+
+
+def ensemble_of(configs: Sequence[TrainConfig]) -> Ensemble:
+    """Configs that differ only in the function, the seed and the rates, as one ensemble."""
+    tasks = [config.task() for config in configs]
+    if len({task.shape for task in tasks}) > 1:
+        raise InputError("networks that train side by side need the same model, modulus, fraction, loss and optimiser")
+    chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(task.hyper for task in tasks))
+    return Ensemble(tasks[0].shape, chosen, np.stack([task.table for task in tasks]), [task.order for task in tasks])
 
 
 def check_modulus_of(expression: str, mod: int | None) -> int:

@@ -18,8 +18,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
@@ -35,7 +33,7 @@ from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
 from modgrok.networks.verification import row_margins
 from modgrok.progress import Progress
-from modgrok.training.config import TrainConfig
+from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import pick, train_ensemble
 
 TASKS = {"sum": "n1 + n2", "product": "n1 n2"}
@@ -164,11 +162,10 @@ def train_tasks(
     tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Progress | None = None
 ) -> list[LearnedExpert]:
     """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own."""
-    trainings = [settings.config(task, modulus, settings.seed + k).task() for k, task in enumerate(tasks)]
-    shape, train_rows = trainings[0].shape, trainings[0].shape.train_rows
-    chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(training.hyper for training in trainings))
-    tables, orders = np.stack([task.table for task in trainings]), [task.order for task in trainings]
+    configs = [settings.config(task, modulus, settings.seed + k) for k, task in enumerate(tasks)]
+    shape, chosen, tables, orders = ensemble_of(configs)
     metrics, experts = train_ensemble(shape, chosen, tables, steps=settings.steps, orders=orders, progress=progress)
+    train_rows = shape.train_rows
     right = metrics.train_accuracy * train_rows
     if train_rows < shape.rows:
         right = right + metrics.test_accuracy * (shape.rows - train_rows)

@@ -119,8 +119,8 @@ def start(
     shape: Shape, hyper: Hyper, table: Int[Array, "row"], places: Places, params: Any = None
 ) -> tuple[Examples, State]:
     """The split and the untrained network that a seed stands for; `params` are weights to start from instead."""
-    init_key, split_key = jax.random.split(jax.random.key(hyper.seed))
-    shuffled = shuffled_rows(split_key, shape.rows)
+    init_key, _ = jax.random.split(jax.random.key(hyper.seed))
+    shuffled = split_of(hyper.seed, shape.rows)
     groups = None
     if shape.gradient == "gather":
         groups = residue_groups(shuffled, shape.train_rows, shape.model.residues)
@@ -128,6 +128,12 @@ def start(
         params = shape.model.init(hyper.init_scale, key=init_key)
     state = State(params, OPTIMISERS[shape.optimiser](hyper).init(params), jnp.int32(0))
     return Examples(table, shuffled, groups, places), state
+
+
+def split_of(seed: Int[Array, ""] | int, rows: int) -> Int[Array, "row"]:
+    """The rows of a table in the order that a seed stands for: the first ones train."""
+    _, split_key = jax.random.split(jax.random.key(seed))
+    return shuffled_rows(split_key, rows)
 
 
 def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""] | int) -> State:

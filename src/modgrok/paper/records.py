@@ -5,27 +5,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.resources import as_file, files
-from typing import Any, NamedTuple
 
 from modgrok.files import read_json
-
-COMMANDS = {
-    "table2": "modgrok paper table2",
-    "figure1": "modgrok paper figure1",
-    "figure2": "modgrok paper figure2",
-    "widths": "modgrok paper widths",
-    "strong": "modgrok paper strong --full",
-    "endtoend": "modgrok paper endtoend --full",
-    "census": "modgrok census benchmarks/census/plan.toml --out census",
-}
-"""What can be recorded, and by which command."""
+from modgrok.paper.item import ItemResult
 
 
-class Recorded(NamedTuple):
+@dataclass(frozen=True)
+class Recorded:
     """A result, where it was computed, and by which command."""
 
-    result: dict[str, Any]
+    result: ItemResult
     where: str
     command: str
 
@@ -37,4 +28,4 @@ def read_recorded(name: str) -> Recorded | None:
         return None
     with as_file(resource) as path:
         content = read_json(path)
-    return Recorded(content["result"], content["where"], content["command"])
+    return Recorded(ItemResult.from_json(content["result"]), content["where"], content["command"])
