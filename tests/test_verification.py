@@ -199,6 +199,7 @@ def test_margins_are_over_the_best_wrong_class():
     np.testing.assert_allclose(row_margins(logits, np.array([1, 0])), [0.75, -0.25])
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_what_is_no_network_is_refused():
     with pytest.raises(InputError, match="a network, a run or a path is needed, got int"):
         verify(7)

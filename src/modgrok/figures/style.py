@@ -10,7 +10,6 @@ from typing import Any
 
 import matplotlib
 import matplotlib.figure
-from matplotlib.backend_bases import RendererBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from modgrok.files import whole_file
@@ -43,7 +42,7 @@ FILE_DPI, SCREEN_DPI = 200, 110
 class Figure(matplotlib.figure.Figure):
     """A figure in modgrok's style, wherever it is drawn; a notebook shows it without any setting."""
 
-    def draw(self, renderer: RendererBase) -> None:
+    def draw(self, renderer: Any) -> None:
         with matplotlib.rc_context(STYLE):
             super().draw(renderer)
 

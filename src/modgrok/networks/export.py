@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import save_file
 
 from modgrok.errors import InputError
 from modgrok.files import whole_file, write_text
-from modgrok.networks.network import Network, named_leaves
-from modgrok.networks.verification import as_network
+from modgrok.networks.network import Network
+from modgrok.networks.verification import NetworkLike, as_network
 from modgrok.results import Result
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
@@ -36,11 +35,11 @@ class Exported(Result):
         return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
 
 
-def export(network: Network | str | Path, to: str, path: str | Path | None = None) -> Exported:
+def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exported:
     """Write a network for ONNX runtimes or PyTorch.
 
     Args:
-        network: a network, its file, or the folder of a run. It must be a circuit of experts, compiled or trained.
+        network: a network, a run, or the path of either. It must be a circuit of experts, compiled or trained.
         to: "onnx", or "torch" for a Python module with its weights beside it.
         path: the file to write; beside the network's file by default.
 
@@ -136,11 +135,11 @@ TORCH_MODULE = '''"""{expression} mod {modulus} as a PyTorch module, written by 
 """
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
+EXPERTS = {experts}
 WIRES = {wires}
 POWERS = {powers}
 VARIABLES = {variables}
@@ -151,10 +150,9 @@ class Network(torch.nn.Module):
 
     def __init__(self, tensors):
         super().__init__()
-        experts = range(len(WIRES))
-        self.embeds = torch.nn.ParameterList(tensors[f"experts.{{k}}.embed"] for k in experts)
-        self.readouts = torch.nn.ParameterList(tensors[f"experts.{{k}}.readout"] for k in experts)
-        self.register_buffer("betas", tensors["betas"])
+        self.embeds = torch.nn.ParameterList(tensors[name + "embed"] for name in EXPERTS)
+        self.readouts = torch.nn.ParameterList(tensors[name + "readout"] for name in EXPERTS)
+        self.register_buffer("betas", tensors.get("betas", torch.ones(1)))
 
     def forward(self, rows):
         signals = [rows[:, v] for v in range(VARIABLES)]
@@ -173,7 +171,10 @@ def load(path=Path(__file__).with_suffix(".safetensors")):
 
 
 def export_torch(network: Network, path: Path) -> list[Path]:
-    """A Python module for PyTorch users, with the weights beside it as safetensors; needs no torch to write."""
+    """A Python module for PyTorch users, with the network's own file beside it; needs no torch to write.
+
+    That file is what `Network.save` writes, so an export beside a network leaves the network as it is.
+    """
     if not path.stem.isidentifier():
         raise InputError(f"the file must be importable, got {path.name}; use letters, digits and _ such as network.py")
     circuit = network.circuit
@@ -184,11 +185,11 @@ def export_torch(network: Network, path: Path) -> list[Path]:
         stem=path.stem,
         example=", ".join(str(min(12 + 22 * v, network.modulus - 1)) for v in range(circuit.variables)),
         names=", ".join(network.variables),
+        experts=[f"experts.{k}." for k in range(len(circuit.experts))] if network.params is circuit else [""],
         wires=[list(group) for group in circuit.wires],
         powers=[expert.power for expert in circuit.experts],
         variables=circuit.variables,
     )
-    with whole_file(weights) as temporary:
-        save_file(named_leaves(circuit), temporary)
+    network.save(weights)
     write_text(path, text)
     return [path, weights]

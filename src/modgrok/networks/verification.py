@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +29,18 @@ from modgrok.results import Result, html_table, percent
 
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""
+
+
+@runtime_checkable
+class HasNetwork(Protocol):
+    """What holds a network, as a run does."""
+
+    @property
+    def network(self) -> Network: ...
+
+
+NetworkLike: TypeAlias = Network | HasNetwork | str | Path
+"""A network, a run, or the path of either: what every verb takes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,11 +126,11 @@ class Predictions(Result):
         return {**super().to_json(), "correct": self.correct}
 
 
-def predict(network: Network | str | Path, *values: Any) -> Prediction | Predictions:
+def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     """The network's answer for one value of each variable, or for many rows at once.
 
     Args:
-        network: a network, its file, or the folder of a run.
+        network: a network, a run, or the path of either.
         values: one residue for each variable, or one array of shape (rows, variables).
 
     Returns:
@@ -154,12 +166,12 @@ def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, 
 
 
 def verify(
-    network: Network | str | Path, *, sample: int | None = None, seed: int = 0, progress: Progress | None = None
+    network: NetworkLike, *, sample: int | None = None, seed: int = 0, progress: Progress | None = None
 ) -> Verification:
     """Compare a network with integer arithmetic on its whole table, or on some of its rows.
 
     Args:
-        network: a network, its file, or the folder of a run.
+        network: a network, a run, or the path of either.
         sample: how many random rows to check instead of the whole table.
         seed: of the sample.
         progress: called with the rows done and those in all.
