@@ -60,7 +60,16 @@ def load(path: str | Path) -> Network:
             about = json.loads((file.metadata() or {})["modgrok"])
             if about.get("format", 1) not in READERS:
                 raise InputError(f"it has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
-            return check_network(READERS[about.get("format", 1)](about, file.get_tensor))
+            used: set[str] = set()
+
+            def tensor(name: str) -> Shaped[np.ndarray, "..."]:
+                used.add(name)
+                return file.get_tensor(name)
+
+            network = check_network(READERS[about.get("format", 1)](about, tensor))
+            if unused := sorted(set(file.keys()) - used):
+                raise InputError(f"it holds weights that its {network.model.name} has no place for: {unused[0]}")
+            return network
     except InputError as error:
         raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
     except FileNotFoundError:
@@ -211,8 +220,8 @@ def check_network(network: Network) -> Network:
             f"the network reads {network.model.residues} residues and has {network.model.classes} classes, "
             f"the modulus is {network.modulus}"
         )
-    if isinstance(network.params, Circuit):
-        circuit = check_circuit(network.params)
+    if isinstance(network.params, (Circuit, Expert)):
+        circuit = check_circuit(network.circuit)
         for expert, wires in zip(circuit.experts, circuit.wires, strict=True):
             residues = expert.embed.shape[1]
             if residues != network.modulus and any(wire < circuit.variables for wire in wires):
