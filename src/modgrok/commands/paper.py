@@ -6,18 +6,18 @@ import argparse
 import shutil
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modgrok.paper.registry import ITEMS
 from modgrok.progress import progress_bar
+from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:
-    from modgrok.paper.item import ItemResult, ItemTable
     from modgrok.report.reproducing import Report
+    from modgrok.reproduction.item import ItemResult, ItemTable
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +62,7 @@ def show(result: ItemResult | Report, console: Console, args: argparse.Namespace
     if args.item == "all":
         show_report(result.to_json(), console)
     else:
-        show_item(result, console)
+        show_item(cast("ItemResult", result), console)
 
 
 def show_item(result: ItemResult, console: Console) -> None:

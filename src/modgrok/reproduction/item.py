@@ -147,7 +147,7 @@ class ItemModule(Protocol):
 
 def implementation(name: str) -> ItemModule:
     """The module of an item; importing it brings in what computes."""
-    return cast(ItemModule, import_module(f"modgrok.paper.{name}"))
+    return cast(ItemModule, import_module(f"modgrok.reproduction.{name}"))
 
 
 # ------------------------------------------------------------------------------------------ as text
