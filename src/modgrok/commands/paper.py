@@ -20,6 +20,35 @@ if TYPE_CHECKING:
     from modgrok.reproduction.item import ItemResult, ItemTable
 
 
+KEYS = {
+    "ITEM": {
+        "item": "its name",
+        "title": "what it shows, in a line",
+        "settings": "what it was computed with",
+        "published": "what the paper says",
+        "measured": "what was found",
+        "verdict": "`reproduced`, `partly reproduced`, `differs`, `finding` (nothing was published) or `undecided`",
+        "why": "the verdict in a sentence",
+        "notes": "what else is to be said",
+        "columns": "keys of `rows` that are printed, and their headings",
+        "rows": "one object for each row of the table",
+        "tables": "further tables: `caption`, `columns`, `rows`",
+        "data": "what the figures are drawn from, such as learning curves",
+        "files": "paths of what was written",
+        "seconds": "how long it took",
+    },
+    "all": {
+        "item": "`all`",
+        "size": "`quick`, `standard` or `full`",
+        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, and `reused`: "
+        "whether an earlier result was taken",
+        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`",
+        "files": "the report as HTML and as Markdown",
+        "seconds": "how long it took",
+    },
+}
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     purposes = {item.name: item.purpose for item in ITEMS.values()}
