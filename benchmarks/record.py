@@ -1,6 +1,7 @@
 """Condense results that took long into the small files that every report shows: python benchmarks/record.py
 
-Reads benchmarks/results and benchmarks/census/results, writes src/modgrok/paper/recorded. What is missing is left out.
+Reads benchmarks/results and benchmarks/census/results, writes src/modgrok/reproduction/recorded. What is missing is
+left out.
 """
 
 from __future__ import annotations
@@ -12,16 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.census import law, store
+from modgrok.censuses import law, store
 from modgrok.files import read_json, write_text
-from modgrok.paper.item import ItemResult, Values
-from modgrok.paper.law import result_of as law_result
-from modgrok.paper.registry import ALL, Item
-from modgrok.paper.strong import groups, second_looks, train_missing
-from modgrok.paper.strong_result import result_of as strong_result
+from modgrok.reproduction.item import ItemResult, Values
+from modgrok.reproduction.law import result_of as law_result
+from modgrok.reproduction.registry import ALL, Item
+from modgrok.reproduction.strong import groups, second_looks, train_missing
+from modgrok.reproduction.strong_result import result_of as strong_result
 
 ROOT = Path(__file__).parent
-PACKAGE = ROOT.parent / "src" / "modgrok" / "paper" / "recorded"
+PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
 CENSUS, NETWORKS = ROOT / "census" / "results", ROOT / "results" / "strong.parquet"
 H200 = "one NVIDIA H200"
 WHERE = dict.fromkeys(("figure1", "figure2", "widths"), "two CPU cores")

@@ -12,9 +12,9 @@ from typing import Any
 
 from modgrok.figures.style import FILE_DPI
 from modgrok.files import read_json, whole_file, write_text
-from modgrok.paper.item import ItemResult
-from modgrok.paper.strong import groups, second_looks, train_missing
-from modgrok.paper.strong_result import result_of
+from modgrok.reproduction.item import ItemResult
+from modgrok.reproduction.strong import groups, second_looks, train_missing
+from modgrok.reproduction.strong_result import result_of
 from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent

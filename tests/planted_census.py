@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from modgrok.census import store
-from modgrok.census.annotation import ANNOTATIONS
-from modgrok.census.families import FAMILIES
-from modgrok.census.plan import plan_from
+from modgrok.censuses import store
+from modgrok.censuses.annotation import ANNOTATIONS
+from modgrok.censuses.families import FAMILIES
+from modgrok.censuses.plan import plan_from
 
 MODULI, WIDTHS, FRACTIONS, STEPS = (43, 61, 97), (250, 500), (0.3, 0.5, 0.7), (1000, 1500)
 

@@ -8,10 +8,10 @@ from planted_census import plant
 from rich.console import Console
 
 from modgrok import cli
-from modgrok.census import law, outcomes, predictors, store
-from modgrok.census.families import FAMILIES
-from modgrok.census.fitting import calibrate, fit
-from modgrok.census.reporting import report
+from modgrok.censuses import law, outcomes, predictors, store
+from modgrok.censuses.families import FAMILIES
+from modgrok.censuses.fitting import calibrate, fit
+from modgrok.censuses.reporting import report
 from modgrok.commands import census as command
 from modgrok.errors import InputError
 from modgrok.figures.census import FIGURES
@@ -59,7 +59,7 @@ def test_fit_and_report_judge_the_expectation_that_classify_gives(census, monkey
         asked.append(len(accuracy))
         return at_least_twins(accuracy, redundancy)
 
-    for module in ("modgrok.census.fitting", "modgrok.census.predictors"):
+    for module in ("modgrok.censuses.fitting", "modgrok.censuses.predictors"):
         monkeypatch.setattr(f"{module}.at_least_twins", counted)
     assert calibrate(census, "").from_table.curves[1].error == before and len(asked) == 3
     monkeypatch.setattr(predictors, "FEWEST_TABLES", 10)

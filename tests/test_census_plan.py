@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modgrok.census.plan import load_plan, plan_from
+from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.errors import InputError
 
 SETTINGS = {"moduli": [11, 13], "widths": [20], "fractions": [0.5, 1]}

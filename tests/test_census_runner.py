@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.census import runner, store
-from modgrok.census.annotation import annotate
-from modgrok.census.families import make_table
-from modgrok.census.plan import plan_from
-from modgrok.census.querying import query
+from modgrok.censuses import runner, store
+from modgrok.censuses.annotation import annotate
+from modgrok.censuses.families import make_table
+from modgrok.censuses.plan import plan_from
+from modgrok.censuses.querying import query
 from modgrok.errors import InputError
 from modgrok.separable import redundancy
 from modgrok.training.ensemble import train_ensemble
@@ -33,7 +33,7 @@ PLAN = plan_from(
 SCRIPT = """
 import sys
 from pathlib import Path
-from modgrok.census import runner, store
+from modgrok.censuses import runner, store
 runner.LARGEST_CHUNK = 2
 runner.train_missing(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]))
 """

@@ -17,7 +17,7 @@ from modgrok.compiler.plan import ABSORBED, Plan, Step, plan_by_shape
 from modgrok.errors import InputError
 from modgrok.networks.circuit import batch_logits, single
 from modgrok.networks.verification import verify
-from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.reproduction.table1 import POLYNOMIALS
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 

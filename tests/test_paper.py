@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from modgrok import cli
-from modgrok.paper import figure1, table1
-from modgrok.paper.item import Effort, ItemResult, Verdict
+from modgrok.reproduction import figure1, table1
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
 
 
 def check_table1(result: ItemResult) -> None:

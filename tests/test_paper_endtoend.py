@@ -10,8 +10,8 @@ from modgrok.training.endtoend import STARTS
 
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
-from modgrok.paper import endtoend as item
-from modgrok.paper.item import Effort, ItemResult, Verdict
+from modgrok.reproduction import endtoend as item
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from modgrok.errors import InputError
 from modgrok.figures import census, figure1, inspection, law, strong, training, widths
 from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network
-from modgrok.paper import strong_result
+from modgrok.reproduction import strong_result
 
 PNG = b"\x89PNG\r\n\x1a\n"
 

@@ -18,11 +18,11 @@ from modgrok import cli
 from modgrok.commands.paper import column_widths
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
-from modgrok.paper.item import Effort, ItemResult, ItemTable, Summary, Verdict, cell, implementation
-from modgrok.paper.records import read_recorded
-from modgrok.paper.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
 from modgrok.report import reproducing
 from modgrok.report.reproducing import paper
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Verdict, cell, implementation
+from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 PACKAGE = Path(reproducing.__file__).parent.parent

@@ -6,8 +6,8 @@ import pytest
 from strong_rows import strong_rows as rows
 
 from modgrok.errors import InputError
-from modgrok.paper import strong, strong_result
-from modgrok.paper.item import Effort, ItemResult, Verdict
+from modgrok.reproduction import strong, strong_result
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.training.presets import preset
 
 

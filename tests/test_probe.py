@@ -5,7 +5,7 @@ import pytest
 
 from modgrok.answers import probe as probing
 from modgrok.answers.probe import probe_table
-from modgrok.census.families import expression_values
+from modgrok.censuses.families import expression_values
 
 
 @pytest.fixture

@@ -11,6 +11,8 @@ from planted_census import plant
 from modgrok import cli
 from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
+from modgrok.report import reproducing
+from modgrok.reproduction.registry import ITEMS
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 
@@ -38,6 +40,8 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("export", ""): ("export", "net.safetensors", "--to", "torch"),
     ("train", ""): ("train", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "run"),
     ("inspect", ""): ("inspect", "net.safetensors"),
+    ("paper", "ITEM"): ("paper", "law", "--out", "item"),
+    ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
 """(command, action) and the words of a tiny call, where plan.toml, net.safetensors and the census `planted` lie."""
@@ -66,6 +70,7 @@ def test_every_command_is_called_below():
 @pytest.mark.parametrize("command, action", INVOCATIONS)
 def test_the_printed_keys_are_the_documented_ones(command, action, workplace, monkeypatch, capsys):
     monkeypatch.chdir(workplace)
+    monkeypatch.setattr(reproducing, "report_items", lambda size: [ITEMS["law"]])  # the others take minutes
     assert cli.main([*INVOCATIONS[command, action], "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert sorted(printed) == sorted(reference.keys_of(command)[action])

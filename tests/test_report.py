@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from modgrok import cli
-from modgrok.paper.item import Effort
-from modgrok.paper.registry import ALL, ITEMS, PAPER
 from modgrok.report import reproducing
 from modgrok.report.reproducing import Report, report_items, write_report
+from modgrok.reproduction.item import Effort
+from modgrok.reproduction.registry import ALL, ITEMS, PAPER
 
 QUICK_ITEMS = [ITEMS["networks"], ITEMS["classes"]]
 """Items that are computed in seconds, whole."""

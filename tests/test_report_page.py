@@ -15,13 +15,13 @@ from strong_rows import strong_rows
 
 from modgrok import cli
 from modgrok.files import read_json
-from modgrok.paper import strong_result
-from modgrok.paper.item import Effort, ItemResult, Verdict
-from modgrok.paper.records import read_recorded
-from modgrok.paper.registry import ITEMS
 from modgrok.report import page, store
 from modgrok.report.document import Paragraph
 from modgrok.report.reproducing import write_report
+from modgrok.reproduction import strong_result
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.registry import ITEMS
 
 
 def training_result(item: str) -> ItemResult:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from modgrok.figures.style import Figure, drawing
-from modgrok.paper.item import ItemResult, Verdict
 from modgrok.report import store
 from modgrok.report.pictures import png_files
+from modgrok.reproduction.item import ItemResult, Verdict
 
 MADE_BY = {"item": "x", "size": "quick", "version": "1", "device": "cpu", "code": "abc"}
 RESULT = ItemResult(

@@ -11,9 +11,9 @@ from modgrok.training.models import POWER, Rows, apply
 
 from modgrok.files import write_json
 from modgrok.networks.circuit import Expert
-from modgrok.paper import table2
-from modgrok.paper.item import Effort, ItemResult, Verdict
-from modgrok.paper.parts import Parts
+from modgrok.reproduction import table2
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.parts import Parts
 from modgrok.training import ensemble
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import TrainConfig

@@ -7,9 +7,9 @@ import pytest
 
 from modgrok.figures.style import Figure
 from modgrok.figures.training import training_figure
-from modgrok.paper import figure3
-from modgrok.paper.item import Effort, ItemResult, Verdict
-from modgrok.paper.trainings import compute_training, largest_fall, summarise, verdict_on
+from modgrok.reproduction import figure3
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.trainings import compute_training, largest_fall, summarise, verdict_on
 from modgrok.training.steps import TrainConfig
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
-    from modgrok.census.runner import CensusRun, census
+    from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
     from modgrok.inspection.inspecting import Inspection, inspect
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from modgrok.networks.network import Network
     from modgrok.networks.storage import load
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
-    from modgrok.paper.item import ItemResult
     from modgrok.report.reproducing import Report, paper
+    from modgrok.reproduction.item import ItemResult
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.config import TrainConfig
     from modgrok.training.mixture import mix
@@ -37,7 +37,7 @@ __version__ = "0.2.0"
 HOMES = {
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
-    "census.runner": ("CensusRun", "census"),
+    "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
     "loss_law.expectation": ("Expectation",),
@@ -47,7 +47,7 @@ HOMES = {
     "networks.network": ("Network",),
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
-    "paper.item": ("ItemResult",),
+    "reproduction.item": ("ItemResult",),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),

@@ -71,9 +71,9 @@ def run_command(argv: list[str]) -> int:
     from modgrok.errors import InputError
     from modgrok.results import plain
 
+    use_compilation_cache()  # before a command's module imports jax
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
-    use_compilation_cache()
     from rich.console import Console
 
     command = import_module(f"modgrok.commands.{args.command}")

@@ -41,17 +41,21 @@ def use_compilation_cache() -> None:
         return
     if not os.access(folder, os.W_OK):
         return
-    options = {
+    if "jax" not in sys.modules:
+        os.environ.update({name.upper(): str(value) for name, value in options(folder).items()})
+        return
+    import jax
+
+    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
+        for name, value in options(folder).items():
+            jax.config.update(name, value)
+
+
+def options(folder: Path) -> dict[str, str | float]:
+    """What JAX is told: where to keep programs, and that small ones count; portable between processes."""
+    return {
         "jax_compilation_cache_dir": str(folder),
         "jax_persistent_cache_min_compile_time_secs": LEAST_SECONDS,
         "jax_persistent_cache_min_entry_size_bytes": -1,
         "jax_persistent_cache_enable_xla_caches": "none",
     }
-    if "jax" not in sys.modules:
-        os.environ.update({name.upper(): str(value) for name, value in options.items()})
-        return
-    import jax
-
-    if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
-        for name, value in options.items():
-            jax.config.update(name, value)

@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.census.annotation import annotate
-from modgrok.census.fitting import LawFit, fit
-from modgrok.census.querying import QueryResult, query
-from modgrok.census.reporting import report
-from modgrok.census.runner import ChunkReport, census
+from modgrok.censuses.annotation import annotate
+from modgrok.censuses.fitting import LawFit, fit
+from modgrok.censuses.querying import QueryResult, query
+from modgrok.censuses.reporting import report
+from modgrok.censuses.runner import ChunkReport, census
 from modgrok.commands.common import facts_table
 from modgrok.errors import InputError
 from modgrok.figures.census import FIGURES

@@ -6,18 +6,47 @@ import argparse
 import shutil
 import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modgrok.paper.registry import ITEMS
 from modgrok.progress import progress_bar
+from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:
-    from modgrok.paper.item import ItemResult, ItemTable
     from modgrok.report.reproducing import Report
+    from modgrok.reproduction.item import ItemResult, ItemTable
+
+
+KEYS = {
+    "ITEM": {
+        "item": "its name",
+        "title": "what it shows, in a line",
+        "settings": "what it was computed with",
+        "published": "what the paper says",
+        "measured": "what was found",
+        "verdict": "`reproduced`, `partly reproduced`, `differs`, `finding` (nothing was published) or `undecided`",
+        "why": "the verdict in a sentence",
+        "notes": "what else is to be said",
+        "columns": "keys of `rows` that are printed, and their headings",
+        "rows": "one object for each row of the table",
+        "tables": "further tables: `caption`, `columns`, `rows`",
+        "data": "what the figures are drawn from, such as learning curves",
+        "files": "paths of what was written",
+        "seconds": "how long it took",
+    },
+    "all": {
+        "item": "`all`",
+        "size": "`quick`, `standard` or `full`",
+        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, and `reused`: "
+        "whether an earlier result was taken",
+        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`",
+        "files": "the report as HTML and as Markdown",
+        "seconds": "how long it took",
+    },
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -62,7 +91,7 @@ def show(result: ItemResult | Report, console: Console, args: argparse.Namespace
     if args.item == "all":
         show_report(result.to_json(), console)
     else:
-        show_item(result, console)
+        show_item(cast("ItemResult", result), console)
 
 
 def show_item(result: ItemResult, console: Console) -> None:

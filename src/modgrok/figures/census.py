@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.census import law, outcomes, predictors
-from modgrok.census.law import Columns, Setting
+from modgrok.censuses import law, outcomes, predictors
+from modgrok.censuses.law import Columns, Setting
 from modgrok.figures.style import COLOURS, Figure, drawing, save_figure
 from modgrok.loss_law.curve import fit_curve
 

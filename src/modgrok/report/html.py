@@ -6,8 +6,8 @@ import base64
 import re
 from html import escape
 
-from modgrok.paper.item import Verdict
 from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table, pieces
+from modgrok.reproduction.item import Verdict
 
 KINDS = {
     Verdict.REPRODUCED: "good",

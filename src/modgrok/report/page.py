@@ -12,12 +12,12 @@ from pathlib import Path
 import jax
 
 from modgrok import __version__
-from modgrok.paper.item import ItemResult, ItemTable, Size, settings_text
-from modgrok.paper.records import Recorded
-from modgrok.paper.registry import ALL, BEYOND, ERRATA, PAPER, Item
 from modgrok.report import document
 from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Table
 from modgrok.report.pictures import png_files
+from modgrok.reproduction.item import ItemResult, ItemTable, Size, settings_text
+from modgrok.reproduction.records import Recorded
+from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, PAPER, Item
 
 TITLE = "Grokking Modular Polynomials: a reproduction"
 SIZES = {

@@ -11,11 +11,11 @@ from typing import Any
 from modgrok.errors import InputError
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.files import write_json, write_text
-from modgrok.paper.item import Effort, ItemResult, Size
-from modgrok.paper.records import Recorded, read_recorded
-from modgrok.paper.registry import ALL, ITEMS, Item
 from modgrok.progress import Progress, Say
 from modgrok.report import html, markdown, page, store
+from modgrok.reproduction.item import Effort, ItemResult, Size
+from modgrok.reproduction.records import Recorded, read_recorded
+from modgrok.reproduction.registry import ALL, ITEMS, Item
 from modgrok.results import Result, html_table, plain
 
 
@@ -76,7 +76,7 @@ def paper(
     """Reproduce a table or figure of the paper, or all of them in one report.
 
     Args:
-        item: a name in `modgrok.paper.registry.ITEMS` such as "table1", or "all".
+        item: a name in `modgrok.reproduction.registry.ITEMS` such as "table1", or "all".
         out: folder for data and figures; `paper` if not given, and `report` for all.
         quick: a smaller version, where the standard one takes long.
         full: every part, also those that take hours without a GPU.

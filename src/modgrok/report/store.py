@@ -18,7 +18,7 @@ import jax
 from modgrok import __version__
 from modgrok.errors import InputError
 from modgrok.files import read_json, write_json
-from modgrok.paper.item import ItemResult
+from modgrok.reproduction.item import ItemResult
 
 PACKAGE = Path(__file__).parent.parent
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli.py", "__main__.py")

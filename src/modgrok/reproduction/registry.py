@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from modgrok.paper.item import Effort, ItemResult, Summary
+    from modgrok.reproduction.item import Effort, ItemResult, Summary
 
 PAPER, ERRATA, BEYOND = "Tables and figures of the paper", "Errata", "Beyond the paper"
 """The sections of the report that items stand in."""
@@ -50,7 +50,7 @@ class Item:
 
     def compute(self, effort: Effort) -> ItemResult:
         """The result, with the time it took, and why its verdict is what it is."""
-        from modgrok.paper.item import ItemResult, implementation
+        from modgrok.reproduction.item import ItemResult, implementation
 
         start = time.perf_counter()
         result = implementation(self.name).compute(effort)
@@ -60,7 +60,7 @@ class Item:
 
     def summarise(self, result: ItemResult) -> Summary:
         """What was published, what was measured, and why the verdict is what it is."""
-        from modgrok.paper.item import implementation
+        from modgrok.reproduction.item import implementation
 
         return implementation(self.name).summarise(result)
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.algebra.field import check_prime
-from modgrok.census.families import check_family
+from modgrok.censuses.families import check_family
 from modgrok.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig

@@ -24,10 +24,10 @@ from modgrok.figures.endtoend import endtoend_figures
 from modgrok.figures.style import Figure
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.paper.parts import Parts
-from modgrok.paper.table1 import POLYNOMIALS as TABLE1
 from modgrok.progress import Progress
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.parts import Parts
+from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.diagnosis import LEARNED

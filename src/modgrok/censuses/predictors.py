@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
-from modgrok.census.law import Columns, error, last_step, settings_of, table_complexity
+from modgrok.censuses.law import Columns, error, last_step, settings_of, table_complexity
 from modgrok.loss_law.curve import cross_validated
 from modgrok.loss_law.from_table import at_least_twins
 from modgrok.loss_law.law import odds

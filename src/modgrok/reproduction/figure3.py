@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from modgrok.figures.style import Figure
 from modgrok.figures.training import training_figure
-from modgrok.paper import trainings
-from modgrok.paper.item import Effort, ItemResult
+from modgrok.reproduction import trainings
+from modgrok.reproduction.item import Effort, ItemResult
 from modgrok.training.config import TrainConfig
 
 summarise = trainings.summarise

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from modgrok.census import annotation, store
-from modgrok.census.families import Table, make_table
-from modgrok.census.plan import CensusNetwork, CensusPlan, load_plan
+from modgrok.censuses import annotation, store
+from modgrok.censuses.families import Table, make_table
+from modgrok.censuses.plan import CensusNetwork, CensusPlan, load_plan
 from modgrok.errors import InputError
 from modgrok.inspection.order import Order, table_order
 from modgrok.progress import Progress
@@ -81,7 +81,7 @@ def census(
     """Train every network of a plan that is not in the folder yet; a census that was stopped goes on.
 
     Arguments:
-        plan: a TOML file (see `modgrok.census.plan`), or a plan.
+        plan: a TOML file (see `modgrok.censuses.plan`), or a plan.
         out: the folder of the census; it belongs to one plan.
         time_limit: seconds of training, looked at after every chunk of networks.
         annotate: whether to add verdicts and complexities to the rows in the end.
@@ -92,7 +92,7 @@ def census(
         A `CensusRun`: how many networks there are, and the files that hold them.
 
     >>> from tempfile import TemporaryDirectory
-    >>> from modgrok.census.plan import plan_from
+    >>> from modgrok.censuses.plan import plan_from
     >>> settings = {"moduli": [5], "widths": [4], "fractions": [0.5]}
     >>> plan = plan_from({"steps": 2, "tables": {"random": 3}, "settings": [settings]})
     >>> with TemporaryDirectory() as folder:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 
 from modgrok.files import read_json
-from modgrok.paper.item import ItemResult
+from modgrok.reproduction.item import ItemResult
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Recorded:
 
 def read_recorded(name: str) -> Recorded | None:
     """The recorded result of an item, if the package has one."""
-    resource = files("modgrok.paper").joinpath("recorded", f"{name}.json")
+    resource = files("modgrok.reproduction").joinpath("recorded", f"{name}.json")
     if not resource.is_file():
         return None
     with as_file(resource) as path:

@@ -21,9 +21,9 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict, span
-from modgrok.paper.parts import Parts
 from modgrok.progress import Progress
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict, span
+from modgrok.reproduction.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
 from modgrok.training.config import TrainConfig, ensemble_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool
 
-from modgrok.census.law import Columns, last_step
+from modgrok.censuses.law import Columns, last_step
 from modgrok.results import Result
 from modgrok.training.diagnosis import LEARNED
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 import jax
 
@@ -138,6 +138,7 @@ class ItemResult(Result):
         return f"{shown}{tables}<ul>{''.join(f'<li>{html.escape(note)}</li>' for note in self.notes)}</ul>"
 
 
+@runtime_checkable
 class ItemModule(Protocol):
     """What the module of an item has; `figures(result)` as well, if the registry lists pictures of it."""
 
@@ -147,7 +148,7 @@ class ItemModule(Protocol):
 
 def implementation(name: str) -> ItemModule:
     """The module of an item; importing it brings in what computes."""
-    return cast(ItemModule, import_module(f"modgrok.paper.{name}"))
+    return cast(ItemModule, import_module(f"modgrok.reproduction.{name}"))
 
 
 # ------------------------------------------------------------------------------------------ as text

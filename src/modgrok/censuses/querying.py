@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from modgrok.census.store import read_rows
+from modgrok.censuses.store import read_rows
 from modgrok.errors import InputError
 from modgrok.results import Result
 

@@ -7,8 +7,8 @@ from typing import Any
 from modgrok.compiler.compiling import compile
 from modgrok.compiler.phases import best_design, exact_design
 from modgrok.networks.verification import verify
-from modgrok.paper.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
-from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.reproduction.table1 import POLYNOMIALS
 
 MODULUS = 97
 METHODS: dict[str, dict[str, Any]] = {

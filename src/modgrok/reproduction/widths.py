@@ -19,8 +19,8 @@ from modgrok.figures.widths import widths_figure
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
-from modgrok.paper.figure1 import MODULUS, accuracy_curve
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.figure1 import MODULUS, accuracy_curve
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
 
 LONG_SUM_MODULUS = 7
 LARGEST_TABLE = 1 << 17

@@ -11,8 +11,8 @@ from dataclasses import replace
 from modgrok.errors import InputError
 from modgrok.figures.law import law_figure
 from modgrok.figures.style import Figure
-from modgrok.paper.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
-from modgrok.paper.records import read_recorded
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.reproduction.records import read_recorded
 
 ERRORS = ("error_own_curves", "error_one_curve", "error_held_out_settings")
 SHOWN = 8
@@ -27,7 +27,7 @@ def compute(effort: Effort) -> ItemResult:
 
 
 def result_of(census: Values, points: list[Values]) -> ItemResult:
-    """From the report of a census (`modgrok.census.report`), and the networks of the settings to draw."""
+    """From the report of a census (`modgrok.censuses.report`), and the networks of the settings to draw."""
     outside = census["surprises"]["outside the class, learned beyond redundancy"]
     return ItemResult(
         item="law",

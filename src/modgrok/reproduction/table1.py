@@ -10,7 +10,7 @@ from statistics import fmean
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks.verification import verify
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict, span
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict, span
 
 POLYNOMIALS = (
     "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3",

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from modgrok.census import law, outcomes, predictors, store
-from modgrok.census.law import Columns
-from modgrok.census.predictors import HALF
+from modgrok.censuses import law, outcomes, predictors, store
+from modgrok.censuses.law import Columns
+from modgrok.censuses.predictors import HALF
 from modgrok.errors import InputError
 from modgrok.files import write_json, write_text
 from modgrok.results import Result, plain

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.census import store
-from modgrok.census.law import (
+from modgrok.censuses import store
+from modgrok.censuses.law import (
     FEATURES,
     STATIONARY,
     Columns,

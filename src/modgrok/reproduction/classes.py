@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.paper.strong import LEARNED_OUTSIDE
-from modgrok.paper.table2 import PUBLISHED
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.strong import LEARNED_OUTSIDE
+from modgrok.reproduction.table2 import PUBLISHED
 from modgrok.separable import Classification, classify_table
 from modgrok.training.data import function_table
 

@@ -2,7 +2,7 @@
 
     plan.json              the plan; a folder belongs to one
     chunk-00000120.parquet one finished chunk, named by its first network
-    census.parquet         all rows so far with what is known of their tables (`modgrok.census.annotation`)
+    census.parquet         all rows so far with what is known of their tables (`modgrok.censuses.annotation`)
 
 A row is one network at one measured step, with the key (network, steps). A row that stands both in a chunk and
 in census.parquet counts once, as it stands in the latter.
@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modgrok.census.plan import CensusPlan, plan_from
+from modgrok.censuses.plan import CensusPlan, plan_from
 from modgrok.errors import InputError
 from modgrok.files import read_json, whole_file, write_json
 from modgrok.training.steps import Metrics

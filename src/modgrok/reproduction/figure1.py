@@ -13,7 +13,7 @@ from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.figures import figure1 as drawing
 from modgrok.figures.style import Figure
 from modgrok.networks.verification import verify
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
 
 MODULUS = 23
 INPUTS = 10_000

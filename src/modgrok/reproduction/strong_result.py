@@ -17,8 +17,8 @@ from statistics import fmean, median
 import numpy as np
 from scipy.stats import spearmanr
 
-from modgrok.paper.item import ItemResult, Values, Verdict
-from modgrok.paper.table2 import twins_and_guesses
+from modgrok.reproduction.item import ItemResult, Values, Verdict
+from modgrok.reproduction.table2 import twins_and_guesses
 from modgrok.separable import classify_table
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import LEARNED

@@ -6,8 +6,8 @@ from dataclasses import asdict
 
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.table1 import POLYNOMIALS
 from modgrok.training.mixture import MixSettings, mix
 
 MODULUS = 97

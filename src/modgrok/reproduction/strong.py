@@ -28,10 +28,10 @@ from modgrok.figures.strong import strong_figure
 from modgrok.figures.style import Figure
 from modgrok.files import whole_file
 from modgrok.inspection.order import function_order
-from modgrok.paper.item import Effort, ItemResult, Summary, Values
-from modgrok.paper.strong_result import CONTROLS, contradictions, result_of, summaries
-from modgrok.paper.table2 import PUBLISHED
 from modgrok.progress import Progress
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values
+from modgrok.reproduction.strong_result import CONTROLS, contradictions, result_of, summaries
+from modgrok.reproduction.table2 import PUBLISHED
 from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.ensemble import train_ensemble

@@ -14,8 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from modgrok.census import store
-from modgrok.census.families import make_table
+from modgrok.censuses import store
+from modgrok.censuses.families import make_table
 from modgrok.progress import Progress
 from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy

@@ -9,9 +9,9 @@ from modgrok.compiler.compiling import PaperSettings, compile, compile_paper
 from modgrok.networks.circuit import batch_logits
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
-from modgrok.paper.classes import classified
-from modgrok.paper.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.paper.table1 import POLYNOMIALS, PUBLISHED_MSE
+from modgrok.reproduction.classes import classified
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
+from modgrok.reproduction.table1 import POLYNOMIALS, PUBLISHED_MSE
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import function_table

@@ -6,8 +6,8 @@ import dataclasses
 
 import numpy as np
 
-from modgrok.paper.item import ItemResult, Summary, Values, Verdict
 from modgrok.progress import Progress
+from modgrok.reproduction.item import ItemResult, Summary, Values, Verdict
 from modgrok.results import percent
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
