@@ -1,5 +1,6 @@
 """The law fitted to a planted census, the report, and the command."""
 
+import argparse
 import json
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
     assert stored == result.findings.to_json() == {k: v for k, v in result.to_json().items() if k in stored}
     assert set(result.to_json()) - set(stored) == {"folder", "files", "seconds"}
     assert set(map(str, tmp_path.iterdir())) == set(result.to_json()["files"])
-    command.show(result, Console(quiet=True))
+    command.show(result, Console(quiet=True), argparse.Namespace())
 
 
 def test_a_report_from_python_draws_what_it_is_given(folder, tmp_path):
@@ -140,7 +141,7 @@ def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path):
     assert json.loads((tmp_path / "law.json").read_text())["made_by"] == f"modgrok census fit {folder}"
     assert read_calibration(tmp_path / "law.json") == result.calibration
     assert result.to_json()["error_one_curve"] == result.errors.error_one_curve
-    command.show(result, Console(quiet=True))
+    command.show(result, Console(quiet=True), argparse.Namespace())
     assert run("query", folder, "SELECT count(*) AS n FROM census").to_json()["rows"] == [{"n": 1440}]
 
 

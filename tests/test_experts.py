@@ -184,9 +184,7 @@ def test_large_frequencies_are_accurate():
 
 def test_widths_that_are_too_small():
     step = the_step("n1 + n2", 5)
-    with pytest.raises(InputError, match="the width of a sum expert must be at least 1, got 0; give --add-width 2000"):
+    with pytest.raises(InputError, match="the width of a sum expert must be at least 1, got 0; try 2000"):
         random_sum(step, 0, "printed", np.random.default_rng(0))
-    with pytest.raises(
-        InputError, match=r"the width of a product expert must be at least 2 .*, got 1; give --mul-width"
-    ):
+    with pytest.raises(InputError, match=r"the width of a product expert must be at least 2 .*, got 1; try 500"):
         random_product(the_step("n1 n2", 5), 1, np.random.default_rng(0))

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from modgrok.training.endtoend import STARTS
 
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
 from modgrok.reproduction import endtoend as item
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.training.starts import STARTS
 
 
 @pytest.fixture

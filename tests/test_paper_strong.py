@@ -8,7 +8,7 @@ from strong_rows import strong_rows as rows
 from modgrok.errors import InputError
 from modgrok.reproduction import strong, strong_result
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.training.presets import preset
+from modgrok.training.config import TrainConfig
 
 
 def findings(result: ItemResult) -> dict[str, str]:
@@ -48,7 +48,7 @@ def test_a_second_look_may_find_it_learned():
 
 
 def test_contradictions_are_looked_at_again_for_longer():
-    config = preset(expression="n1 + n2", modulus=23, width=8, steps=10)
+    config = TrainConfig("n1 + n2", 23, width=8, steps=10)
     group = strong.first_look("A", config, 2)
     stored = [row | {"learning_rate": rate} for rate in (0.01, 0.02) for row in rows("A", {"(2n1 + 3n2)^4": 0.5})]
     stored += [row | {"learning_rate": 0.03} for row in rows("A", {"(2n1 + 3n2)^4": 0.7})]
@@ -106,9 +106,7 @@ def test_the_grid_has_every_kind_and_enough_networks():
 
 
 def tiny_groups():
-    configs = [
-        preset(expression="n1 + n2", modulus=23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")
-    ]
+    configs = [TrainConfig("n1 + n2", 23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")]
     return [
         strong.Group(config.loss, config, 1, ("n1 + n2", "n1 n2"), ((0.01, 1.0),), (0.5, 0.8)) for config in configs
     ]

@@ -7,16 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from modgrok.training.models import POWER, Rows, apply
 
 from modgrok.files import write_json
-from modgrok.networks.circuit import Expert
 from modgrok.reproduction import table2
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.parts import Parts
 from modgrok.training import ensemble
+from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import TrainConfig
 
 RECORDED = Path(__file__).parent.parent / "benchmarks" / "results" / "table2.json"
 
@@ -95,22 +93,15 @@ def test_rows_are_trained_kept_and_taken_up_again(small, tmp_path, monkeypatch):
 
 def test_the_mask_is_the_split_that_training_used():
     config = TrainConfig("n1 n2", 11, width=30, steps=60)
-    task = config.task()
-    shape, settings, tables = table2.ensemble_of([config])
-    metrics, experts = train_ensemble(shape, settings, tables, steps=60)
-    mask = table2.train_mask(task.shape, config)
-    assert (mask.shape, mask.sum()) == ((11, 11), task.shape.train_rows)
+    shape, settings, tables, orders = ensemble_of([config])
+    metrics, experts = train_ensemble(shape, settings, tables, steps=60, orders=orders)
+    mask = table2.train_mask(shape, config.seed)
+    assert (mask.shape, mask.sum()) == ((11, 11), shape.train_rows)
     inputs = np.stack(np.unravel_index(np.arange(121), (11, 11)), axis=1)
-    logits = apply(POWER, Expert(experts.embed[0], experts.readout[0], 2), Rows(inputs))
+    logits = (experts.embed[0, 0][inputs[:, 0]] + experts.embed[0, 1][inputs[:, 1]]) ** 2 @ experts.readout[0]
     hits = (np.argmax(logits, axis=1) == tables[0]).reshape(11, 11)
     assert hits[mask].mean() == pytest.approx(float(metrics.train_accuracy[0, -1]))
     assert hits[~mask].mean() == pytest.approx(float(metrics.test_accuracy[0, -1]))
-
-
-def test_twins_are_answered_and_the_rest_is_guessed():
-    assert table2.twins_and_guesses(0.75, 5) == pytest.approx(0.75 + 0.25 / 5)
-    assert table2.twins_and_guesses(0.0, 97) == pytest.approx(1 / 97)
-    assert table2.twins_and_guesses(1.0, 97) == 1.0
 
 
 def test_losses_are_compared_with_the_published_ones():

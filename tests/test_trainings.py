@@ -10,7 +10,7 @@ from modgrok.figures.training import training_figure
 from modgrok.reproduction import figure3
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.trainings import compute_training, largest_fall, summarise, verdict_on
-from modgrok.training.steps import TrainConfig
+from modgrok.training.config import TrainConfig
 
 
 @pytest.fixture(scope="module")

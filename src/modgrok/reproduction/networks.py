@@ -66,14 +66,14 @@ def compute(effort: Effort) -> ItemResult:
 def measured(text: str, name: str) -> Values:
     network = compile(text, MODULUS, **METHODS[name])
     found = verify(network)
-    certificate = network.settings.get("certificate")
+    certificate = network.certificate
     return {
         "neurons": network.circuit.width,
         "accuracy": found.accuracy,
         "mse": found.mse,
         "margin": found.min_margin,
-        "proved": bool(certificate and certificate["holds"]),
-        "proof": f"rounding at most {certificate['error_bound']:.1e}" if certificate else "checked only",
+        "proved": certificate is not None and certificate.holds,
+        "proof": f"rounding at most {certificate.error_bound:.1e}" if certificate else "checked only",
     }
 
 

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from modgrok.reproduction.item import ItemResult, Values, Verdict
-from modgrok.reproduction.table2 import twins_and_guesses
 from modgrok.separable import classify_table
+from modgrok.separable.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import LEARNED
 

@@ -26,6 +26,7 @@ from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdi
 from modgrok.reproduction.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.reduction import line_classes
+from modgrok.separable.redundancy import twins_and_guesses
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_chunks, train_ensemble
 from modgrok.training.steps import Shape, split_of
@@ -193,11 +194,6 @@ def table_row(row: Row, runs: list[Values]) -> Values:
         "explanation": explanation(row, table, found, redundancy),
         "runs": runs,
     }
-
-
-def twins_and_guesses(redundancy: float, modulus: int) -> float:
-    """Accuracy of answering every test cell that has a twin in the training half, and guessing the others."""
-    return redundancy + (1 - redundancy) / modulus
 
 
 def pair_text(published: float, ours: float | None, scale: float, digits: int) -> str:
