@@ -27,7 +27,7 @@ def shown(result, width: int = 200) -> str:
     console = Console(width=width, record=True, quiet=True)
     with console.capture() as captured:
         console.quiet = False
-        classify.show(result, console)
+        classify.show(result, console, argparse.Namespace())
     return captured.get()
 
 

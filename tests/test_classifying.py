@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from separable_cases import CASES, table_of
 
+from modgrok.algebra.expression import parse, to_text
 from modgrok.answers import probe as probing
 from modgrok.answers.classifying import Answer, classify
 from modgrok.errors import InputError
@@ -42,7 +43,7 @@ def test_the_repr_is_one_line_that_answers(case):
         assert len(repr(found)) < 200 and "\n" not in repr(found)
         assert ("not in the class" not in repr(found)) == (found.verdict == "in-class")
         assert f"expected test accuracy {found.expected.text}>" in repr(found)
-    assert repr(found).startswith(f"<Answer: {case.text}"[:40])
+    assert repr(found).startswith(f"<Answer: {to_text(parse(case.text))}"[:40])
 
 
 def test_the_html_escapes_and_names_every_family():
@@ -93,6 +94,7 @@ def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_
     assert 0 < about["train_loss"] < 1 and 0 <= about["test_accuracy"] <= 1 and about["steps"] == 2
 
 
+@pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     "function, mod, text",
     [

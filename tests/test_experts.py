@@ -137,7 +137,7 @@ def test_the_correct_logit_of_a_product_is_one():
 def test_products_with_every_zero(text, p):
     step = the_step(text, p)
     expert = random_product(step, 1500 if step.terms == 3 else 500, np.random.default_rng(3))
-    found = verify(Network(single(expert), text, p, "paper"))
+    found = verify(Network.of_circuit(single(expert), text, p, "paper"))
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 
 
@@ -156,7 +156,9 @@ def test_products_with_every_zero(text, p):
 )
 def test_sums_at_any_modulus(text, p):
     step = the_step(text, p)
-    found = verify(Network(single(random_sum(step, 1000, "printed", np.random.default_rng(1))), text, p, "paper"))
+    found = verify(
+        Network.of_circuit(single(random_sum(step, 1000, "printed", np.random.default_rng(1))), text, p, "paper")
+    )
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 
 

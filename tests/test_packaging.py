@@ -81,7 +81,7 @@ def test_the_wheel_holds_the_whole_package_and_no_more(installed):
     described = {name for name in names if name.startswith(f"modgrok-{modgrok.__version__}.dist-info/")}
     assert names - described == source_files()
     assert f"modgrok-{modgrok.__version__}.dist-info/licenses/LICENSE" in described
-    data = {"modgrok/py.typed", "modgrok/loss_law/calibration.json", "modgrok/paper/recorded/table2.json"}
+    data = {"modgrok/py.typed", "modgrok/loss_law/calibration.json", "modgrok/reproduction/recorded/table2.json"}
     assert data <= names
 
 
@@ -105,18 +105,23 @@ def test_the_installed_command_compiles(installed):
     assert result["accuracy"] == 1.0
     assert result["certificate"]["holds"]
     written = [path.name for path in installed.folder.iterdir()]
-    assert written == [Path(result["file"]).name]
+    assert written == [Path(result["files"][0]).name]
 
 
 def test_the_installed_package_finds_its_data(installed):
     found = installed.json(
-        "import json; from modgrok.loss_law.law import calibration; from modgrok.report import recorded\n"
-        "read = {name: recorded.read_recorded(name).result for name in recorded.COMMANDS}\n"
-        "print(json.dumps({'calibration': calibration(), 'recorded': read}))"
+        "import json\n"
+        "from modgrok.loss_law.calibration import calibration\n"
+        "from modgrok.reproduction.records import read_recorded\n"
+        "from modgrok.reproduction.registry import ALL\n"
+        "read = {item.name: str(read_recorded(item.name).result.verdict) for item in ALL if item.recorded_by}\n"
+        "print(json.dumps({'settings': len(calibration().settings), 'recorded': read}))"
     )
-    stored = {path.stem: path for path in (SOURCE / "paper" / "recorded").glob("*.json")}
-    assert found["recorded"] == {name: json.loads(path.read_bytes())["result"] for name, path in stored.items()}
-    assert found["calibration"] == json.loads((SOURCE / "loss_law" / "calibration.json").read_bytes())
+    stored = {path.stem: path for path in (SOURCE / "reproduction" / "recorded").glob("*.json")}
+    verdicts = {name: json.loads(path.read_bytes())["result"]["verdict"] for name, path in stored.items()}
+    assert found["recorded"] == verdicts
+    calibration = json.loads((SOURCE / "loss_law" / "calibration.json").read_bytes())
+    assert found["settings"] == len(calibration["settings"]) > 0
 
 
 # ------------------------------------------------------------------------------------------------ the lock files

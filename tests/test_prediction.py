@@ -12,8 +12,8 @@ from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.from_table import at_least_twins, complexity, expected_from_table
 from modgrok.loss_law.law import expected_from_loss, odds, random_features
 from modgrok.separable.complexity import effective_rank
+from modgrok.training.config import TrainConfig
 from modgrok.training.data import function_table
-from modgrok.training.steps import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 97)
 

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Integer
 
 from modgrok.algebra.expression import read, to_text, variables
 from modgrok.algebra.polynomial import value_table
@@ -78,7 +78,7 @@ class Answer(Result):
 
 
 def classify(
-    function: str | Int[np.ndarray, "p ..."],
+    function: str | Integer[np.ndarray, "p ..."],
     mod: int | None = None,
     *,
     fraction: float = 0.5,
@@ -145,10 +145,10 @@ class Function(NamedTuple):
     expression: str | None
     variables: tuple[str, ...]
     modulus: int
-    table: Int[np.ndarray, "p ..."]
+    table: Integer[np.ndarray, "p ..."]
 
 
-def read_function(function: str | Int[np.ndarray, "p ..."], mod: int | None) -> Function:
+def read_function(function: str | Integer[np.ndarray, "p ..."], mod: int | None) -> Function:
     """The function of an expression, or of a table; it has two variables at least."""
     if isinstance(function, str):
         tree, modulus = read(function, mod)

@@ -34,7 +34,7 @@ from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_error
 from modgrok.loss_law.from_table import at_least_twins
 from modgrok.loss_law.law import SETTING
 from modgrok.results import Result
-from modgrok.training.config import TrainConfig
+from modgrok.training.presets import DEFAULTS
 
 FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale", "model", "loss", "optimiser")
 """Settings that no census varies, or that the law is not fitted across."""
@@ -97,7 +97,7 @@ def calibrate(census: Columns, made_by: str) -> Calibration:
         made_by=made_by,
         networks=len(set(census["network"].tolist())),
         covers={name: span(common, name) for name in SETTING},
-        fixed={name: getattr(TrainConfig, name) for name in FIXED},
+        fixed={name: DEFAULTS[name] for name in FIXED},
         from_table=table_curves(census, common),
         random_odds=tuple(float(f"{value:.6g}") for value in fit_random(settings)),
         curve=curve.rounded(),

@@ -16,7 +16,7 @@ from modgrok.loss_law.curve import cross_validated, fit_curve
 from modgrok.loss_law.from_table import complexity
 from modgrok.loss_law.law import SETTING, odds, random_features
 from modgrok.results import Result
-from modgrok.training.config import TrainConfig
+from modgrok.training.presets import DEFAULTS
 
 Columns = dict[str, np.ndarray]
 
@@ -59,7 +59,7 @@ def settings_of(census: Columns, *, steps: int | None = None) -> Iterator[Settin
     """Every setting with test rows and random tables, at one number of steps or at all stationary ones."""
     wanted = census["fraction"] < 1
     for name in ("learning_rate", "weight_decay"):
-        wanted &= census[name] == getattr(TrainConfig, name)
+        wanted &= census[name] == DEFAULTS[name]
     wanted &= census["steps"] == steps if steps is not None else census["steps"] >= STATIONARY
     keys = sorted(set(zip(*(census[name][wanted].tolist() for name in SETTING), strict=True)))
     for key in keys:

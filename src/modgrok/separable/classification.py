@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
@@ -197,7 +197,7 @@ def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
     return tuple(axis for axis in range(table.ndim) if (table != table.take([0], axis)).any())
 
 
-def check_value_table(table: Int[np.ndarray, "p ..."], modulus: int) -> Int[np.ndarray, "p ..."]:
+def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int) -> Int[np.ndarray, "p ..."]:
     """The table itself, if it is one of residues with an axis of p for each of two variables or more."""
     check_modulus(modulus)
     table = np.asarray(table)

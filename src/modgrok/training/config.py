@@ -154,7 +154,7 @@ class TrainConfig:
 
     def changed(self) -> dict[str, Any]:
         """The settings that are not what suits the model and the optimiser."""
-        usual = preset(self.model, self.optimiser) | {"model": "power", "optimiser": "adamw"}
+        usual = preset(self.model, self.optimiser) | {name: DEFAULTS[name] for name in ("model", "optimiser")}
         return {name: value for name, value in field_values(self).items() if value != usual.get(name, value)}
 
 

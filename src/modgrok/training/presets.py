@@ -10,6 +10,7 @@ from typing import Any
 from modgrok.networks.models import MODELS
 
 DEFAULTS: dict[str, Any] = {
+    "model": "power",
     "width": 500,
     "power": None,
     "steps": 1000,
@@ -70,4 +71,4 @@ def preset(model: str, optimiser: str) -> dict[str, Any]:
     """Every setting of a training with this model and optimiser; a model without presets has its class's defaults."""
     own = {name: vars(MODELS[model]).get(name, DEFAULTS.get(name)) for name in MODELS[model].settings()}
     chosen = OF_MODEL.get(model, own if model != "power" else {})
-    return DEFAULTS | chosen | OF_OPTIMISER.get(model, {}).get(optimiser, {}) | {"optimiser": optimiser}
+    return DEFAULTS | chosen | OF_OPTIMISER.get(model, {}).get(optimiser, {}) | {"model": model, "optimiser": optimiser}
