@@ -18,11 +18,12 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from modgrok.algebra.expression import parse, variables
 from modgrok.censuses import annotation, store
 from modgrok.censuses.families import Table, make_table
 from modgrok.censuses.plan import CensusNetwork, CensusPlan, load_plan
 from modgrok.errors import InputError
-from modgrok.inspection.order import Order, table_order
+from modgrok.inspection.order import Order, function_order, table_order
 from modgrok.progress import Progress
 from modgrok.results import Result
 from modgrok.training import ensemble
@@ -167,8 +168,11 @@ def train(shape: Shape, members: list[CensusNetwork], steps: tuple[int, ...]) ->
 
 @lru_cache(maxsize=4096)
 def order_of(family: str, modulus: int, table_seed: int) -> Order:
-    """The order of residues in which the periodicity of networks on this table is measured."""
-    return table_order(make_table(family, modulus, table_seed).values)
+    """The order of residues in which the periodicity of networks on this table is measured, as training would."""
+    table = make_table(family, modulus, table_seed)
+    if table.expression is not None and len(variables(parse(table.expression, modulus))) == table.values.ndim:
+        return function_order(table.expression, modulus)
+    return table_order(table.values)
 
 
 def table_of(network: CensusNetwork) -> Table:

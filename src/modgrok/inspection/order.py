@@ -150,8 +150,16 @@ def function_order(expression: str, modulus: int, name: str = "auto") -> Order:
 
 
 def table_order(table: Int[np.ndarray, "p ..."], name: str = "auto") -> Order:
-    """The order of a value table with one axis for each variable, all modulo its length."""
-    return chosen_order(name, len(table), table.ndim, lambda: named_order(witness_labels(table)) or fallback(table))
+    """The order of a value table with one axis for each variable, all modulo its length.
+
+    A table does not always tell as much as an expression: where g_1 takes the places of a subgroup alone, as x² does in
+    logarithms, nothing says how its cosets lie to each other, and any witness is as good.
+    """
+
+    def own() -> Order:
+        return natural_form(table) or named_order(witness_labels(table)) or fallback(table)
+
+    return chosen_order(name, len(table), table.ndim, own)
 
 
 def chosen_order(name: str, modulus: int, terms: int, own: Callable[[], Order]) -> Order:
@@ -194,7 +202,12 @@ def plan_labels(tree: Tree, modulus: int) -> Labels | None:
 
 
 def witness_labels(table: Int[np.ndarray, "p ..."]) -> Labels | None:
-    """The places that the decision finds for a function of two variables; None if it finds no witness."""
+    """The places that the decision finds for a function of two variables; None if it finds no witness.
+
+    A function of one variable is the sum of one term, as it is to the compiler.
+    """
+    if table.ndim == 1:
+        return Labels(len(table), table[None], np.arange(len(table)))
     if table.ndim != 2:
         return None
     for witness in witnesses(table, len(table)):
@@ -230,6 +243,24 @@ def is_affine(labels: Labels, natural: Labels) -> bool:
         if len(np.unique(np.diff(along) % labels.period)) > 1:
             return False
     return True
+
+
+def natural_form(table: Int[np.ndarray, "p ..."]) -> Order | None:
+    """The natural order of a table that is c + Σ_v c_v n_v, or a product c Π_v n_v^a_v; else None."""
+    p, n, axes = len(table), np.indices(table.shape), np.eye(table.ndim, dtype=int)
+    c = table[tuple(0 * axes[0])]
+    slopes = [table[tuple(axis)] - c for axis in axes]
+    if np.array_equal((c + np.tensordot(slopes, n, 1)) % p, table):
+        return natural_order("additive", p, table.ndim)
+    if table.ndim < 2 or not is_prime(p) or p == 2:
+        return None
+    log, exp = log_table(p), exp_table(p)
+    c = log[table[tuple(0 * axes[0] + 1)]]
+    slopes = [log[table[tuple(np.where(axis, exp[1], 1))]] - c for axis in axes]
+    product = exp[(c + np.tensordot(slopes, log[n], 1)) % (p - 1)]
+    if np.array_equal(np.where(n.all(axis=0), product, 0), table):
+        return natural_order("multiplicative", p, table.ndim)
+    return None
 
 
 def fallback(table: Int[np.ndarray, "p ..."]) -> Order:

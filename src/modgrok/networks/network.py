@@ -11,17 +11,17 @@ What a model cannot do is refused with a sentence: an MLP has no circuit of expe
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Shaped
+from jaxtyping import Array, Float, Int, Integer, Shaped
 from safetensors.numpy import save_file
 
 from modgrok.algebra.expression import parse, variable_names
@@ -38,6 +38,9 @@ FORMAT = 2
 """Of the files that `save` writes."""
 LARGEST_TABLE = 1 << 27
 """Most rows of a table that a network is asked for at once."""
+
+RowsLike: TypeAlias = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Sequence[Any]
+"""One residue for each variable in the last axis: a row, or any array of rows."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,11 +139,11 @@ class Network(Result):
 
     # -------------------------------------------------------------------------------------- what it computes
 
-    def __call__(self, rows: Int[Array, "..."] | Int[np.ndarray, "..."] | list[Any]) -> Float[np.ndarray, "..."]:
+    def __call__(self, rows: RowsLike) -> Float[np.ndarray, "..."]:
         """Logits of rows of residues, shape (row, class); of one row, shape (class)."""
         return self.logits(rows)
 
-    def logits(self, rows: Int[Array, "..."] | Int[np.ndarray, "..."] | list[Any]) -> Float[np.ndarray, "..."]:
+    def logits(self, rows: RowsLike) -> Float[np.ndarray, "..."]:
         """Logits of rows of residues, in the precision of the weights; a single row gives a single vector.
 
         >>> from modgrok.compiler.compiling import compile
@@ -158,8 +161,8 @@ class Network(Result):
         found = np.concatenate(parts) if parts else np.empty((0, self.model.classes), self.dtype)
         return found.reshape(*checked.shape[:-1], self.model.classes)
 
-    def predict(self, rows: Int[Array, "..."] | Int[np.ndarray, "..."] | list[Any]) -> Int[np.ndarray, "..."]:
-        """The values that the network answers for rows of residues."""
+    def predict(self, rows: RowsLike) -> Int[np.ndarray, "..."] | np.int64:
+        """The values that the network answers for rows of residues; the value, for a single row."""
         return self.logits(rows).argmax(axis=-1)
 
     def table(self) -> Int[np.ndarray, "..."]:
@@ -215,7 +218,7 @@ def check_rows(model: Model, rows: Any) -> Int[np.ndarray, "... variable"]:
     if found.size and (found.min() < 0 or (found >= np.array(model.residues)).any()):
         allowed = " and ".join(f"0 … {count - 1}" for count in dict.fromkeys(model.residues))
         raise InputError(f"rows must hold residues {allowed}, got {found.min()} … {found.max()}; reduce them first")
-    return found
+    return found.astype(np.int64, copy=False)
 
 
 def chunk_rows(model: Model, count: int, dtype: np.dtype) -> int:

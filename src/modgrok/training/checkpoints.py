@@ -28,7 +28,7 @@ from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import segment_all, stacked_places, start_all
+from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
 
 COLUMNS = ("step", *Metrics._fields)
@@ -78,7 +78,7 @@ class Training(NamedTuple):
         inputs = tuple(variable_names(parse(config.expression, config.modulus)))
         model, statistics = self.shape.model, ()
         if model.sees_whole_batch:
-            one = first_network((self.hyper, self.examples, self.state.params))
+            one = pick((self.hyper, self.examples, self.state.params), 0)
             statistics = jax.tree.map(np.asarray, batch_statistics(self.shape, *one))
         plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
         return Network(

@@ -114,7 +114,7 @@ def mix(
         The joined network; `plan` says how well each expert learned its table. `verify` checks the polynomial.
 
     >>> mix("n1 n2 + n1", mod=5, trained="none")
-    <Network: n1 n2 + n1 mod 5, mix circuit, 20 neurons>
+    <Network: n1 n2 + n1 mod 5, mix circuit, 17 neurons>
     """
     settings = MixSettings(trained, separate, width, steps, fraction, learning_rate, weight_decay, seed)
     tree, modulus = read(expression, mod)
