@@ -127,7 +127,7 @@ class TrainConfig:
         own = MODELS[self.model].settings()
         others = {name for model in trainable() for name in MODELS[model].settings()} - set(own)
         usual = preset(self.model, self.optimiser)
-        for name in sorted(others):
+        for name in sorted(others & set(usual)):
             if getattr(self, name) != usual[name]:
                 having = " and ".join(model for model in trainable() if name in MODELS[model].settings())
                 raise InputError(

@@ -69,6 +69,6 @@ OF_OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
 
 def preset(model: str, optimiser: str) -> dict[str, Any]:
     """Every setting of a training with this model and optimiser; a model without presets has its class's defaults."""
-    own = {name: vars(MODELS[model]).get(name, DEFAULTS.get(name)) for name in MODELS[model].settings()}
+    own = {name: getattr(MODELS[model], name) for name in MODELS[model].settings() if name in DEFAULTS}
     chosen = OF_MODEL.get(model, own if model != "power" else {})
     return DEFAULTS | chosen | OF_OPTIMISER.get(model, {}).get(optimiser, {}) | {"model": model, "optimiser": optimiser}
