@@ -16,6 +16,7 @@ from modgrok.commands.common import FILES_KEY, say
 from modgrok.figures.inspection import draw
 from modgrok.inspection.inspecting import Inspection, inspect
 from modgrok.inspection.order import ORDER_NAMES
+from modgrok.results import percent
 
 KEYS = {
     "expression": "of the network",
@@ -87,8 +88,8 @@ def show(result: Inspection, console: Console, args: argparse.Namespace) -> None
     snapped = found["snapped"]
     say(
         console,
-        f"snapped to one cosine per block: {snapped['accuracy']:.2%} of the table right, "
-        f"{snapped['accuracy_nonzero']:.2%} where no input is zero",
+        f"snapped to one cosine per block: {percent(snapped['accuracy'])} of the table right, "
+        f"{percent(snapped['accuracy_nonzero'])} where no input is zero",
     )
     say(console, f"written to {result.files[0].parent}")
 
@@ -106,9 +107,9 @@ ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "neurons alive": lambda part: f"{part['alive']} of {part['width']}",
     "of these constant / answer for zero": lambda part: f"{part['constant']} / {part['answer_zero']}",
     "mean IPR, all / alive": lambda part: f"{ratio(part['ipr'])} / {ratio(part['ipr_alive'])}",
-    "one common frequency": lambda part: f"{part['common_frequency_share']:.1%}",
+    "one common frequency": lambda part: percent(part["common_frequency_share"], 1),
     "phase law, median residual": lambda part: radians(part["phase_residual_median"]),
-    "power in one cosine": lambda part: f"{part['power_explained']:.1%}",
+    "power in one cosine": lambda part: percent(part["power_explained"], 1),
     "frequencies used": lambda part: str(part["frequencies_used"]),
 }
 """What people see: a row per number, a column per expert."""

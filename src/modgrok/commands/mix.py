@@ -23,6 +23,7 @@ from modgrok.commands.common import (
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
 from modgrok.progress import progress_bar
+from modgrok.results import percent
 from modgrok.training.mixture import TRAINED, MixSettings, mix
 
 KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
@@ -96,7 +97,7 @@ def experts_table(experts: tuple[ExpertPlan, ...]) -> Table:
         weights, source = "analytical", "–"
         if e.learned is not None:
             weights, source = "trained", f"{100 * e.learned.fraction:g} % of {e.learned.task}"
-        right = f"{100 * (e.own_accuracy or 0):.6g} %"
+        right = percent(e.own_accuracy, 4)
         numbers = (f"{e.margin:.3g}", f"{e.beta:.3g}")
         rows.append((f"e{k}", e.text, ", ".join(e.inputs), weights, source, right, *numbers))
     headings = ("expert", "computes", "reads", "weights", "learned from", "right on its table", "margin", "β")

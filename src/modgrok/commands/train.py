@@ -22,6 +22,7 @@ from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.models import trainable
 from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
 from modgrok.progress import progress_bar
+from modgrok.results import percent
 from modgrok.training.config import TrainConfig, check_modulus_of
 from modgrok.training.diagnosis import LEARNED
 from modgrok.training.objective import LOSSES, OPTIMISERS
@@ -191,7 +192,7 @@ def numbers_table(row: Mapping[str, float], passed: Mapping[str, int | None]) ->
         accuracy, loss = row[f"{part}_accuracy"], row[f"{part}_loss"]
         if isfinite(accuracy):
             when = passed[part]
-            table.add_row(part, f"{loss:.6f}", f"{accuracy:.2%}", "not yet" if when is None else str(when))
+            table.add_row(part, f"{loss:.6f}", percent(accuracy), "not yet" if when is None else str(when))
     return table
 
 

@@ -71,7 +71,7 @@ class Verification(Result):
         """The report of a check, for people."""
         checked = "every row" if self.exhaustive else "a random sample"
         facts = {
-            "accuracy": f"{100 * self.accuracy:.6g} %",
+            "accuracy": percent(self.accuracy, 4),
             "mean squared error": f"{self.mse:.4g}",
             "smallest margin": f"{self.min_margin:.4g}",
             "rows checked": f"{self.rows_checked:,} of {self.rows_total:,} ({checked})",

@@ -15,6 +15,7 @@ from math import isfinite, log
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.results import percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
 
@@ -48,12 +49,12 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     if last["train_loss"] > 0.99 * blank_loss(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
         return collapsed(config, last)
     if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= LEARNED:
-        text = f"Fits the whole table ({last['train_accuracy']:.2%} of its rows); there are no test rows."
+        text = f"Fits the whole table ({percent(last['train_accuracy'])} of its rows); there are no test rows."
         return Diagnosis("fitted", text)
     if last["test_accuracy"] >= LEARNED:
         return grokked(curves, last)
     if still_improving(curves):
-        return improving(config, curves)
+        return improving(config, last)
     return memorised(config, last) if last["train_accuracy"] >= LEARNED else underfit(config, last)
 
 
@@ -89,7 +90,7 @@ def grokked(curves: Curves, last: Mapping[str, float]) -> Diagnosis:
     when = f"the training rows from step {train}" if train is not None else "never all the training rows"
     return Diagnosis(
         "grokked",
-        f"Grokked: {last['test_accuracy']:.2%} of the test rows; 99 % of them from step {test}, {when}.",
+        f"Grokked: {percent(last['test_accuracy'])} of the test rows; 99 % of them from step {test}, {when}.",
     )
 
 
@@ -104,11 +105,11 @@ def still_improving(curves: Curves) -> bool:
     return half > 0 and bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half]))
 
 
-def improving(config: TrainConfig, curves: Curves) -> Diagnosis:
-    name, rows = ("train", "training") if np.isnan(curves["test_accuracy"][-1]) else ("test", "test")
+def improving(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+    name, rows = ("train", "training") if np.isnan(last["test_accuracy"]) else ("test", "test")
     return Diagnosis(
         "improving",
-        f"Still improving: {curves[f'{name}_accuracy'][-1]:.2%} of the {rows} rows, and the {name} loss is falling. "
+        f"Still improving: {percent(last[f'{name}_accuracy'])} of the {rows} rows, and the {name} loss is falling. "
         f"Likely cause: too few steps; go on to {2 * config.steps} steps.",
     )
 
@@ -125,15 +126,15 @@ def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     causes.append("a function outside the class that networks of this kind learn (`modgrok classify` decides)")
     return Diagnosis(
         "memorised",
-        f"Only memorised: {last['train_accuracy']:.2%} of the training rows, {last['test_accuracy']:.2%} of the test "
-        f"rows ({much}). Likely cause: {', or '.join(causes)}.",
+        f"Only memorised: {percent(last['train_accuracy'])} of the training rows, {percent(last['test_accuracy'])} of "
+        f"the test rows ({much}). Likely cause: {', or '.join(causes)}.",
     )
 
 
 def underfit(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     return Diagnosis(
         "underfit",
-        f"Stuck: {last['train_accuracy']:.2%} of the training rows and no longer improving. Likely cause: too narrow "
-        f"(width {config.width}; try {4 * config.width}) or weight decay too strong "
+        f"Stuck: {percent(last['train_accuracy'])} of the training rows and no longer improving. Likely cause: too "
+        f"narrow (width {config.width}; try {4 * config.width}) or weight decay too strong "
         f"({config.weight_decay:g}, with learning rate {config.learning_rate:g}).",
     )
