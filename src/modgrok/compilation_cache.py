@@ -22,7 +22,7 @@ def cache_folder() -> Path | None:
     if chosen.lower() in ("off", "0", "no"):
         return None
     if chosen:
-        return Path(chosen)
+        return Path(os.path.expanduser(chosen))
     base = os.environ.get("XDG_CACHE_HOME")
     home = os.path.expanduser("~")
     if not base and home == "~":
