@@ -15,7 +15,7 @@ from rich.console import Console
 from modgrok.commands import inspect as command
 from modgrok.compiler.compiling import compile as modgrok_compile
 from modgrok.errors import InputError
-from modgrok.figures.inspection import draw
+from modgrok.figures.inspection import inspection_figures
 from modgrok.inspection import snap as module
 from modgrok.inspection.inspecting import inspect, inspect_expert, inspect_network, neuron_columns
 from modgrok.inspection.order import Labels, natural_order
@@ -139,7 +139,7 @@ def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
     result = plain(inspected.to_json())
     assert result["alive"] == result["ipr"] == result["ipr_alive"] == result["common_frequency_share"] == 0
     assert result["phase_residual_median"] is None and result["nearest_design"]["name"] is None
-    assert draw(inspected, tmp_path) == []
+    assert inspection_figures(inspected) == {}
 
 
 def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
@@ -148,7 +148,7 @@ def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
     result = plain(inspected.to_json())
     assert 0 < result["alive"] < 100
     assert result["ipr_alive"] > 0
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
 
 
 @pytest.mark.parametrize("p", [2, 3])
@@ -158,7 +158,7 @@ def test_the_smallest_moduli(p, tmp_path):
     inspected = inspect_network(network_of(expert, "n1 + n2", p))
     result = plain(inspected.to_json())
     assert 0 <= result["common_frequency_share"] <= 1 and 0 < result["ipr"] <= 1
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
     if p == 2:
         assert result["order"] == "additive" and result["phase_residual_median"] is None
 
@@ -240,7 +240,7 @@ def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of
     assert result["order"] == "witness" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
     assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
     assert result["snapped"]["accuracy"] == 1
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
     given = inspect_network(network, labels=[Labels(31, np.stack([i, i**2 % 31]), i**3 % 31)])
     assert plain(given.to_json()) == result
 

@@ -9,7 +9,7 @@ from strong_rows import strong_rows
 
 from modgrok.compiler.compiling import compile
 from modgrok.errors import InputError
-from modgrok.figures import census, figure1, inspection, law, strong, training, widths
+from modgrok.figures import figure1, inspection, law, strong, training, widths
 from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network
 from modgrok.reproduction import strong_result
@@ -108,10 +108,3 @@ def test_an_inspected_network_has_five_figures():
     figures = inspection.inspection_figures(inspect_network(compile("n1 + n2", 7)))
     assert list(figures) == ["ipr", "spectrum", "neurons", "phases", "frequencies"]
     assert all(type(figure) is Figure for figure in figures.values())
-
-
-def test_the_thin_functions_save_what_the_others_return(tmp_path):
-    paths = training.draw_training(METRICS, NEURONS, "small", tmp_path / "curves", log_steps=True)
-    saved = save_figure(training.training_figure(METRICS, NEURONS, "small", log_steps=True), tmp_path / "again")
-    assert [path.read_bytes() for path in paths] == [path.read_bytes() for path in saved]
-    assert list(census.FIGURES) == list(census.DRAWN)

@@ -1,13 +1,9 @@
-"""The report of a census: what became of its tables, how well the loss law holds, and what else tells the outcome.
-
-`figures` maps a name to a function that draws into files with that stem; `modgrok.figures.census.FIGURES` has those
-that report.md shows.
-"""
+"""The report of a census: what became of its tables, how well the loss law holds, and what else tells the outcome."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +14,6 @@ from modgrok.censuses.predictors import HALF
 from modgrok.errors import InputError
 from modgrok.files import write_json, write_text
 from modgrok.results import Result, plain
-
-Draw = Callable[[Columns, Path], Sequence[Path]]
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,25 +55,25 @@ class CensusReport(Result):
         return fields.pop("findings") | fields
 
 
-def report(
-    folder: str | Path, out: str | Path | None = None, *, figures: Mapping[str, Draw] | None = None
-) -> CensusReport:
-    """Write the report of an annotated census: report.md, report.json, and the figures if functions draw them.
+def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
+    """Write the report of an annotated census: report.md with its figures, and report.json.
 
     Arguments:
         folder: the folder of the census.
         out: the folder of the report; `report` in the census's own if not given.
-        figures: what draws, by the stem of its files; see above.
 
     Returns:
         A `CensusReport`: the `findings`, and the `files` that were written.
     """
+    from modgrok.figures.census import census_figures
+    from modgrok.figures.style import save_figures
+
     started, folder = time.perf_counter(), Path(folder)
     census, out = read_annotated(folder), Path(out) if out is not None else folder / "report"
     found = findings(census)
     write_json(out / "report.json", found.to_json())
     write_text(out / "report.md", markdown(found))
-    drawn = [path for name, draw in (figures or {}).items() for path in draw(census, out / name)]
+    drawn = save_figures(census_figures(census), out)
     return CensusReport(folder, (out / "report.md", out / "report.json", *drawn), found, time.perf_counter() - started)
 
 

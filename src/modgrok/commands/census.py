@@ -18,7 +18,6 @@ from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import ChunkReport, census
 from modgrok.commands.common import facts_table
 from modgrok.errors import InputError
-from modgrok.figures.census import FIGURES
 from modgrok.progress import progress_bar
 from modgrok.results import Result, plain
 
@@ -133,7 +132,7 @@ class Action(NamedTuple):
 
 ACTIONS = {
     "annotate": Action(("DIR",), (), annotated),
-    "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out, figures=FIGURES)),
+    "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }

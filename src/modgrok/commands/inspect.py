@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from modgrok.commands.common import FILES_KEY, say
-from modgrok.figures.inspection import draw
 from modgrok.inspection.inspecting import Inspection, inspect
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.results import percent
@@ -62,9 +60,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Inspection:
     folder = args.out or default_folder(args.network)
-    found = inspect(args.network, order=args.order, out=folder)
     say(console, f"drawing figures in {folder}")
-    return replace(found, files=(*found.files, *draw(found, folder)))
+    return inspect(args.network, order=args.order, out=folder)
 
 
 def default_folder(path: Path) -> Path:

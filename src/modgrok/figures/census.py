@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from modgrok.censuses import law, outcomes, predictors
 from modgrok.censuses.law import Columns, Setting
-from modgrok.figures.style import COLOURS, Figure, drawing, save_figure
+from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.loss_law.curve import fit_curve
 
 GROUPS = {
@@ -174,11 +173,3 @@ DRAWN: dict[str, Callable[[Columns], Figure]] = {
 def census_figures(census: Columns) -> dict[str, Figure]:
     """Every figure of an annotated census, by name."""
     return {name: draw(census) for name, draw in DRAWN.items()}
-
-
-def saver(draw: Callable[[Columns], Figure]) -> Callable[[Columns, Path], list[Path]]:
-    return lambda census, stem: save_figure(draw(census), stem)
-
-
-FIGURES = {name: saver(draw) for name, draw in DRAWN.items()}
-"""The same, each saved to the files of a stem."""

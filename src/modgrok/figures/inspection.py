@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 
-from modgrok.figures.style import COLOURS, Figure, drawing, save_figure
+from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.inspection.inspecting import ExpertInspection, Inspection, input_names
 from modgrok.inspection.waves import wrap
 
@@ -34,12 +32,6 @@ def inspection_figures(inspection: Inspection) -> dict[str, Figure]:
             names = [f"{name[0]}_{{{name[1:]}}}" for name in input_names(inspection.network, wires)]
             figures |= {f"{prefix}{name}": figure for name, figure in expert_figures(part, names).items()}
     return figures
-
-
-def draw(inspection: Inspection, folder: Path) -> list[Path]:
-    """`inspection_figures`, saved in a folder; the paths written, in order."""
-    figures = inspection_figures(inspection)
-    return [path for name, figure in figures.items() for path in save_figure(figure, folder / name)]
 
 
 def expert_figures(part: ExpertInspection, names: list[str]) -> dict[str, Figure]:

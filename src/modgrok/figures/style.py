@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
@@ -69,6 +69,11 @@ def save_figure(figure: Figure, stem: str | Path) -> list[Path]:
             with whole_file(path) as temporary:
                 figure.savefig(temporary, dpi=FILE_DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
+
+
+def save_figures(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
+    """Write each figure to its name in a folder; the paths written, in order."""
+    return [path for name, figure in figures.items() for path in save_figure(figure, Path(folder) / name)]
 
 
 def figure_paths(stem: str | Path) -> list[Path]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.figures.style import COLOURS, Figure, drawing, save_figure
+from modgrok.figures.style import COLOURS, Figure, drawing
 
 TRAIN, TEST, PERIODIC = COLOURS[:3]
 INITIAL = COLOURS[6]
@@ -36,11 +35,6 @@ def training_figure(curves: Columns, neurons: Columns, title: str, log_steps: bo
             axes.set_title(f"({letter})", loc="left", fontweight="bold")
         figure.suptitle(title)
     return figure
-
-
-def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, log_steps: bool = False) -> list[Path]:
-    """`training_figure`, saved."""
-    return save_figure(training_figure(curves, neurons, title, log_steps), stem)
 
 
 def draw_losses(axes: Axes, curves: Columns) -> None:

@@ -169,7 +169,7 @@ def inspect(network: Any, *, order: str = "auto", out: str | Path | None = None)
     Args:
         network: a network, a run, or the path of either. It must be a circuit of two-layer experts.
         order: the order of residues: additive, multiplicative, witness, or auto, the one of the function.
-        out: a folder for neurons.parquet and the snapped network; nothing is written without it.
+        out: a folder for figures, neurons.parquet and the snapped network; nothing is written without it.
 
     Returns:
         An `Inspection`; `to_json()` has the numbers, `experts[k].waves` the fitted waves.
@@ -181,10 +181,13 @@ def inspect(network: Any, *, order: str = "auto", out: str | Path | None = None)
     found = inspect_network(as_network(network), order=order)
     if out is None:
         return found
-    files = (Path(out) / "neurons.parquet", Path(out) / "snapped.safetensors")
+    from modgrok.figures.inspection import inspection_figures
+    from modgrok.figures.style import save_figures
+
+    files = [Path(out) / "neurons.parquet", Path(out) / "snapped.safetensors"]
     write_parquet(files[0], neuron_columns(found))
     found.snapped.save(files[1])
-    return replace(found, files=files)
+    return replace(found, files=(*files, *save_figures(inspection_figures(found), out)))
 
 
 def inspect_network(

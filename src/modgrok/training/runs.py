@@ -331,12 +331,14 @@ def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarr
 
 def write_run(run: Run, folder: Path) -> None:
     """Everything of a run but its checkpoint; the summary last, so that it stands for a folder that is whole."""
-    from modgrok.figures.training import draw_training
+    from modgrok.figures.style import save_figure
+    from modgrok.figures.training import training_figure
 
     write_parquet(folder / METRICS, run.metrics)
     write_parquet(folder / NEURONS, run.neurons)
     run.network.save(folder / WEIGHTS)
-    draw_training(run.metrics, run.neurons, f"{run.config.expression} mod {run.config.modulus}", folder / "curves")
+    title = f"{run.config.expression} mod {run.config.modulus}"
+    save_figure(training_figure(run.metrics, run.neurons, title), folder / "curves")
     write_json(folder / RESULT, run.to_json())
 
 
