@@ -136,7 +136,7 @@ REFUSED_TASKS = (
     RefusedTask("n1 + n2", -7, "modulus must be at least 2, got -7"),
     RefusedTask("n1 + n2", 1 << 21, "modulus must be at most 1048576"),
     RefusedTask("n1 mod 1", None, "modulus must be at least 2, got 1"),
-    RefusedTask("n1 + n2 mod 97", 23, "the expression says mod 97 but --mod says 23"),
+    RefusedTask("n1 + n2 mod 97", 23, "the expression says mod 97 but 23 is given; give one of them"),
     RefusedTask("n1 n2", 91, "products of variables need a prime modulus, got 91 = 7 · 13"),
     RefusedTask("n1 n2 + n3", 12, "products of variables need a prime modulus, got 12 = 2^2 · 3"),
     RefusedTask("x" * 2000, 7, "expressions may have 4000 characters, got 5999"),

@@ -12,6 +12,7 @@ import pytest
 from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
 
 from modgrok import __version__, cli
+from modgrok.commands import compile as compile_command
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
 from modgrok.progress import progress_bar
@@ -69,17 +70,21 @@ def test_compile_prints_the_documented_object(modgrok):
     assert (result["width"], result["parameters"]) == (3500, 3 * 3 * 97 * 500 + 4 * 97 * 2000)
     assert (result["accuracy"], result["rows_checked"], result["rows_total"]) == (1.0, 9409, 9409)
     assert 0 < result["mse"] < 0.02 and 0 < result["min_margin"] < 1
-    assert result["settings"]["mul_width"] == 500 and result["file"] is None
-    assert set(result["seconds"]) >= {"compile", "verify"}
+    assert result["settings"]["mul_width"] == 500 and result["files"] == [] and result["certificate"] is None
+    assert (result["model"], result["dtype"], result["notes"]) == ("circuit", "float32", [])
+    assert isinstance(result["seconds"], float) and result["seconds"] > 0
+    assert set(result) == set(compile_command.KEYS)
 
 
 def test_a_network_goes_through_compile_verify_and_predict(modgrok):
     made = modgrok(*SUM, "--out", "nets/sum.safetensors", "--json").json
-    assert made["file"] == "nets/sum.safetensors"
+    assert made["files"] == ["nets/sum.safetensors"]
     assert files() == ["nets", "nets/sum.safetensors"]
     checked = modgrok("verify", "nets/sum.safetensors", "--json").json
-    assert {name: checked[name] for name in checked if name != "seconds"} == {
-        name: made[name] for name in checked if name != "seconds"
+    assert checked["files"] == [] and set(checked) == set(made)
+    own = ("seconds", "files")
+    assert {key: checked[key] for key in checked if key not in own} == {
+        key: made[key] for key in made if key not in own
     }
     asked = modgrok("predict", "nets/sum.safetensors", "10", "7", "--json")
     assert asked.code == 0
@@ -88,7 +93,7 @@ def test_a_network_goes_through_compile_verify_and_predict(modgrok):
         "expression": "n1 + 2 n2",
         "modulus": 11,
         "inputs": {"n1": 10, "n2": 7},
-        "prediction": 2,
+        "value": 2,
         "expected": 2,
         "correct": True,
         "margin": margin,
@@ -135,11 +140,20 @@ def test_expressions_may_begin_with_a_minus(modgrok):
         assert modgrok("compile", text, "--mod", "5", "--method", "paper", "--json").code == 0, text
 
 
-def test_numbers_that_json_cannot_hold_are_null():
-    assert cli.plain({"a": [1.0, float("nan"), float("inf")], 2: ("x", None)}) == {
-        "a": [1.0, None, None],
-        "2": ["x", None],
-    }
+def test_numbers_that_json_cannot_hold_are_null(modgrok):
+    """Without test rows there is no test accuracy."""
+    answer = modgrok("train", "n1", "--mod", "5", "--width", "4", "--steps", "1", "--fraction", "1", "--json")
+    assert answer.code == 0 and answer.json["final"]["test_accuracy"] is None
+
+
+def test_trained_networks_of_every_model_are_verified_and_asked(modgrok):
+    for model in ("power", "mlp", "transformer"):
+        words = ("--model", model, "--width", "8", "--steps", "1", "--out", model)
+        assert modgrok("train", "n1 + n2", "--mod", "5", *words, "--json").json["config"]["model"] == model
+        checked = modgrok("verify", model, "--json")
+        assert checked.code == 1, "one step is not enough"
+        assert (checked.json["model"], checked.json["method"], checked.json["rows_checked"]) == (model, "trained", 25)
+        assert modgrok("predict", model, "3", "4", "--json").json["expected"] == 2
 
 
 def test_help_and_version(modgrok):
@@ -179,7 +193,7 @@ def test_expressions_that_cannot_be_read(modgrok, case, method):
 def test_tasks_that_are_refused(modgrok, case):
     mod = [] if case.modulus is None else ["--mod", str(case.modulus)]
     answer = modgrok("compile", case.text, *mod, "--method", "paper", "--out", "net.safetensors", "--json")
-    refused(answer, f"modgrok compile: {case.message}", lines=3 if "mod says" in case.message else 1)
+    refused(answer, f"modgrok compile: {case.message}", lines=3 if "expression says" in case.message else 1)
 
 
 @pytest.mark.parametrize(
