@@ -1,20 +1,48 @@
 # Two commands do everything on a machine with Python >= 3.11 and make: `make demo` and `make test`.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install demo test test-slow check lock clean
+.PHONY: install dev demo test test-slow check lock clean
 
-install: $(STAMP)
+# What users need: the package with its extras census and onnx.
+install: $(VENV)/.installed
 
-$(STAMP): requirements.lock pyproject.toml
+# What contributors need: that, and all that tests and checks run on.
+dev: $(VENV)/.developed
+
+# pyproject.toml and __init__.py count because the installed metadata (commands, version) are read from them.
+$(VENV)/.installed: requirements.lock requirements-uv.lock pyproject.toml src/modgrok/__init__.py
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "modgrok needs Python >= 3.11, got " + sys.version.split()[0] + "; name another with: make PYTHON=python3.12 install")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	@touch $(STAMP)
+	@echo "Installing into $(VENV) what the lock files list"
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements-uv.lock || echo "uv cannot be had here; pip does its work"
+	@$(call installed,--require-hashes -r requirements.lock)
+	@$(call installed,--no-deps --no-build-isolation -e .)
+	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -c '$(IMPORT_COMMANDS)'
+	@touch $@
+
+$(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
+	@$(call installed,--require-hashes -r requirements-dev.lock)
+	@touch $@
+
+# uv installs in seconds what takes pip a minute. Where it cannot be had or fails, pip installs the same.
+installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || \
+  { echo "uv did not succeed; pip takes over"; $(PIP) $(1); }
+
+# Bytecode is written for what the commands import, which takes some seconds, and not for all that is installed, which
+# takes half a minute. Without it every command starts a second later where PYTHONDONTWRITEBYTECODE is set.
+PIP := $(BIN)/python -m pip install --quiet --no-compile
+IMPORT_COMMANDS := import importlib, pkgutil, modgrok.commands as all; \
+  [importlib.import_module(each.name) for each in pkgutil.iter_modules(all.__path__, "modgrok.commands.")]
+
+# uv reads neither PIP_* nor pip's files, so it is told which index pip uses; what UV_* say themselves goes first.
+# `pip config list` prints both kinds, PIP_* first, in lines like global.index-url='...', with \n between several.
+# All places are searched, as pip does: the hashes of the lock files refuse everything that is not ours.
+told = $(1)="$${$(1):-$$($(BIN)/python -m pip config list | sed -n "s/\\\\n/ /g; s/.*\.$(2)='\(.*\)'/\1/p" | head -n 1)}"
+UV = $(call told,UV_DEFAULT_INDEX,index-url) $(call told,UV_INDEX,extra-index-url) \
+  UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true $(BIN)/uv
 
 # The main commands one after the other, and the report; what they write stays in demo/.
 demo: install
@@ -37,22 +65,28 @@ demo: install
 	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
 	@echo "$(CURDIR)/demo/report/report.html"
 
+# Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.
 test: check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
-test-slow: install
+test-slow: dev
 	$(BIN)/python -m pytest -m slow
 
-check: install
+check: dev
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 
-# Renews requirements.lock: every dependency, with hashes, for all supported Pythons and platforms.
+# Brings the lock files in line with pyproject.toml, for all supported Pythons and platforms, with hashes. Versions that
+# still fit stay; `make lock LOCK=--upgrade` takes the newest. uv asks its own index only, never pip's extra ones: a
+# mirror that holds some platforms' files would leave the hashes of the others out.
 lock: install
-	$(BIN)/python -m pip install --quiet uv
-	$(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate --no-emit-index-url \
-	  --no-emit-find-links --custom-compile-command "make lock" --quiet --extra dev pyproject.toml -o requirements.lock
+	$(COMPILE) --group uv -o requirements-uv.lock
+	$(COMPILE) --extra census --extra onnx --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --extra dev --group build --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+
+COMPILE = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
+  --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet $(LOCK)
 
 clean:
 	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,25 +1,29 @@
 """Condense results that took long into the small files that every report shows: python benchmarks/record.py
 
-Reads benchmarks/results and benchmarks/census/results, writes src/modgrok/recorded. What is missing is left out.
+Reads benchmarks/results and benchmarks/census/results, writes src/modgrok/reproduction/recorded. What is missing is
+left out.
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from modgrok.census import law, store
+from modgrok.censuses import law, store
 from modgrok.files import read_json, write_text
-from modgrok.paper.strong import groups, second_looks, train_missing
-from modgrok.paper.strong_result import result_of
-from modgrok.report.recorded import COMMANDS
+from modgrok.reproduction.item import ItemResult, Values
+from modgrok.reproduction.law import result_of as law_result
+from modgrok.reproduction.registry import ALL, Item
+from modgrok.reproduction.strong import groups, second_looks, train_missing
+from modgrok.reproduction.strong_result import result_of as strong_result
 
 ROOT = Path(__file__).parent
-PACKAGE = ROOT.parent / "src" / "modgrok" / "paper" / "recorded"
-CENSUS = ROOT / "census" / "results"
+PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
+CENSUS, NETWORKS = ROOT / "census" / "results", ROOT / "results" / "strong.parquet"
 H200 = "one NVIDIA H200"
 WHERE = dict.fromkeys(("figure1", "figure2", "widths"), "two CPU cores")
 """Where a result was computed, unless it was the GPU."""
@@ -36,42 +40,43 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+def without(row: Values, *names: str) -> Values:
     return {key: value for key, value in row.items() if key not in names}
 
 
-def condense(name: str, result: dict[str, Any]) -> dict[str, Any]:
+def condense(result: ItemResult) -> ItemResult:
     """The part of a result that a report needs."""
-    if name == "table2":
-        result = result | {"rows": [without(row, "runs") for row in result["rows"]]}
-    if name == "figure2":
-        initial, final, alive = (result["neurons"][key] for key in ("ipr_initial", "ipr_final", "alive"))
-        neurons = {  # dead neurons are not drawn
-            "ipr_initial": [round(x, 3) for x in initial],
-            "ipr_final": [round(x, 3) if living else 0 for x, living in zip(final, alive)],
-            "alive": [int(living) for living in alive],
+    if result.item == "table2":
+        return replace(result, rows=[without(row, "runs") for row in result.rows])
+    if result.item == "figure2":
+        neurons = result.data["neurons"]
+        final = zip(neurons["ipr_final"], neurons["alive"], strict=True)
+        drawn = {  # dead neurons are not drawn
+            "ipr_initial": [round(x, 3) for x in neurons["ipr_initial"]],
+            "ipr_final": [round(x, 3) if living else 0 for x, living in final],
+            "alive": [int(living) for living in neurons["alive"]],
         }
-        result = result | {"neurons": neurons}
-    if name == "strong":
-        names = ("polynomial", "verdict", "predicted", "accuracy", "finding")
-        rows = [row | {"cells": [{key: cell[key] for key in names} for cell in row["cells"]]} for row in result["rows"]]
-        result = result | {"rows": rows}
-    if name == "endtoend":
+        return replace(result, data=result.data | {"neurons": drawn})
+    if result.item == "strong":
+        names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "finding")
+        cells = [[{key: cell[key] for key in names} for cell in row["cells"]] for row in result.rows]
+        return replace(result, rows=[row | {"cells": kept} for row, kept in zip(result.rows, cells, strict=True)])
+    if result.item == "endtoend":
         names = ("train_loss", "test_loss", "final_test_accuracies", "experts_accuracy")
-        result = result | {"curves": [without(curve, *names) for curve in drawn(result)]}
-    return rounded(result)
+        return replace(result, data={"curves": [without(curve, *names) for curve in drawn_curves(result)]})
+    return result
 
 
-def drawn(result: dict[str, Any]) -> list[dict[str, Any]]:
+def drawn_curves(result: ItemResult) -> list[Values]:
     """The curves of the three figures: the fine-tuned experts, every start at the largest weight decay and inverse
     temperature of its case, and scratch with its control at the modulus where the control does best."""
-    curves = result["curves"]
-    best = max(result["rows"], key=lambda row: row["control"])["modulus"]
+    curves = result.data["curves"]
+    best = max(result.rows, key=lambda row: row["control"])["modulus"]
 
-    def case(curve: dict[str, Any]) -> list[dict[str, Any]]:
+    def case(curve: Values) -> list[Values]:
         return [c for c in curves if (c["modulus"], c["polynomial"]) == (curve["modulus"], curve["polynomial"])]
 
-    def largest(curve: dict[str, Any]) -> bool:
+    def largest(curve: Values) -> bool:
         decay, beta = max(c["weight_decay"] for c in case(curve)), max(c["beta"] or 0.0 for c in case(curve))
         return curve["weight_decay"] == decay and curve["beta"] in (None, beta)
 
@@ -83,16 +88,15 @@ def drawn(result: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def strong_result() -> dict[str, Any]:
+def strong_networks() -> ItemResult:
     """From the stored networks; `end=0` keeps everything that is missing from being trained."""
-    networks, wanted = ROOT / "results" / "strong.parquet", groups(quick=False)
-    rows = train_missing(wanted, networks, end=0)
-    return result_of(rows + train_missing(second_looks(wanted, rows), networks, end=0))
+    wanted = groups(quick=False)
+    rows = train_missing(wanted, NETWORKS, end=0)
+    return strong_result(rows + train_missing(second_looks(wanted, rows), NETWORKS, end=0))
 
 
-def census_result() -> dict[str, Any]:
-    """The census' own report, and the networks of a few settings."""
-    summary = read_json(CENSUS / "report" / "report.json")
+def census_law() -> ItemResult:
+    """From the census' own report, and the networks of a few settings."""
     columns = law.columns_of(store.read_rows(CENSUS))
     last = columns["steps"] == law.last_step(columns)
     points = []
@@ -101,19 +105,28 @@ def census_result() -> dict[str, Any]:
         names = ("train_loss", "test_accuracy", "family")
         values = {name: np.asarray(columns[name][rows]).tolist() for name in names}
         points.append({"modulus": modulus, "width": width, **values})
-    return without(summary, "families", "accuracy") | {"points": points}
+    return law_result(read_json(CENSUS / "report" / "report.json"), points)
 
 
-def recordable() -> dict[str, dict[str, Any]]:
+def source_of(item: Item) -> ItemResult | None:
+    """The item's whole result, if there is one."""
+    if item.name == "strong":
+        return strong_networks() if NETWORKS.exists() else None
+    if item.name == "law":
+        return census_law() if CENSUS.exists() else None
+    path = ROOT / "results" / f"{item.name}.json"
+    return ItemResult.from_json(read_json(path)) if path.exists() else None
+
+
+def recordable() -> dict[str, Values]:
     """The content of every recorded file for which there is a source."""
-    made = {"strong": (ROOT / "results" / "strong.parquet", strong_result), "census": (CENSUS, census_result)}
     found = {}
-    for name, command in COMMANDS.items():
-        source, make = made.get(name, (ROOT / "results" / f"{name}.json", None))
-        if not source.exists():
-            continue
-        result = condense(name, make() if make else read_json(source))
-        found[name] = {"where": WHERE.get(name, H200), "command": command, "result": result}
+    for item in (item for item in ALL if item.recorded_by):
+        result = source_of(item)
+        if result is not None:
+            kept = replace(condense(result), why=item.summarise(result).why).to_json()
+            content = rounded(without(kept, "files", *(() if result.seconds else ("seconds",))))
+            found[item.name] = {"where": WHERE.get(item.name, H200), "command": item.recorded_by, "result": content}
     return found
 
 

@@ -5,16 +5,17 @@ Nothing is trained here; `modgrok paper strong --full --out benchmarks/results` 
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from modgrok.files import read_json, write_text
-from modgrok.paper.strong import groups, second_looks, train_missing
-from modgrok.paper.strong_result import PASSED, draw, result_of
+from modgrok.figures.style import FILE_DPI
+from modgrok.files import read_json, whole_file, write_text
+from modgrok.reproduction.item import ItemResult
+from modgrok.reproduction.strong import groups, second_looks, train_missing
+from modgrok.reproduction.strong_result import result_of
+from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent
 RESULTS, DOCS = HERE / "results", HERE.parent / "docs"
@@ -24,21 +25,20 @@ Rows = list[dict[str, Any]]
 
 def main() -> None:
     result = stored_result()
-    with tempfile.TemporaryDirectory() as folder:
-        drawn = draw(result, Path(folder))
-        shutil.copyfile(drawn[0], DOCS / "images" / "strong.png")
+    with whole_file(DOCS / "images" / "strong.png") as temporary:
+        result.figures()["strong"].savefig(temporary, dpi=FILE_DPI)
     write_text(DOCS / "strong.md", page(result))
 
 
-def stored_result() -> dict[str, Any]:
+def stored_result() -> ItemResult:
     """The result of the stored rows; `end=0` keeps everything that is missing from being trained."""
     store, wanted = RESULTS / "strong.parquet", groups(quick=False)
     rows = train_missing(wanted, store, end=0)
     return result_of(rows + train_missing(second_looks(wanted, rows), store, end=0))
 
 
-def page(result: dict[str, Any]) -> str:
-    numbers, settings = result["measured"] | counts(result), result["rows"]
+def page(result: ItemResult) -> str:
+    numbers, settings = result.measured | counts(result), result.rows
     cells = [cell for setting in settings for cell in setting["cells"]]
     strong = [setting for setting in settings if setting["controls_pass"]]
     parts = [
@@ -46,7 +46,7 @@ def page(result: dict[str, Any]) -> str:
         INTRODUCTION.format(**numbers),
         "## What came out",
         CONCLUSION.format(**numbers),
-        "![Test accuracy of every polynomial in every setting, beside the predicted accuracy](images/strong.png)",
+        "![Test accuracy of every polynomial in every setting, beside what twins and guesses give](images/strong.png)",
         "Test accuracy in percent. † marks polynomials outside the class; outlined cells are in the class and not "
         "learned (dotted: learned with more steps).",
         "## Every setting",
@@ -63,7 +63,7 @@ def page(result: dict[str, Any]) -> str:
         "## Outside the class",
         OUTSIDE_WORDS,
         table(
-            ("polynomial", "mod", "predicted", "lowest", "median", "highest", f"settings at {PASSED:.0%}"),
+            ("polynomial", "mod", "twins and guesses", "lowest", "median", "highest", f"settings at {LEARNED:.0%}"),
             outside_rows([cell for setting in strong for cell in setting["cells"]]),
         ),
         "## Transformer and mlp on n1 + n2",
@@ -73,26 +73,26 @@ def page(result: dict[str, Any]) -> str:
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def counts(result: dict[str, Any]) -> dict[str, Any]:
+def counts(result: ItemResult) -> dict[str, Any]:
     """Numbers of the text that the item's result does not hold."""
-    strong = {p: [s for s in result["rows"] if s["controls_pass"] and s["modulus"] == p] for p in (97, 23)}
+    strong = {p: [s for s in result.rows if s["controls_pass"] and s["modulus"] == p] for p in (97, 23)}
     laws = [setting["loss_law"] for setting in strong[97]]
     against = [sum(cell["finding"] == "contradicts" for cell in setting["cells"]) for setting in strong[97]]
     failed = [cell for setting in strong[23] for cell in setting["cells"] if cell["first_finding"] == "contradicts"]
     return {
-        "device": ", ".join(result["settings"]["devices"]),
-        "settings": result["settings"]["settings"],
+        "device": ", ".join(result.settings["devices"]),
+        "settings": result.settings["settings"],
         "law_97": median(laws),
         "law_97_weakest": max(laws),
         "law_97_strongest": min(laws),
-        "least_97": min(setting["in_class"] for setting, count in zip(strong[97], against) if count == 0),
+        "least_97": min(setting["in_class"] for setting, count in zip(strong[97], against, strict=True) if count == 0),
         "agree_97": sum(count == 0 for count in against),
         "against_97": sum(against),
         "settings_against_97": sum(count > 0 for count in against),
         "failed_23": len(failed),
         "looked_23": sum(bool(cell["second_look"]) for cell in failed),
         "later_23": sum(cell["finding"] == "learned later" for cell in failed),
-        "weak_23": result["settings"]["settings"] - len(strong[23]),
+        "weak_23": result.settings["settings"] - len(strong[23]),
     }
 
 
@@ -129,8 +129,8 @@ def outside_rows(cells: Rows) -> Iterable[tuple[str, ...]]:
         here = [cell for cell in outside if (cell["polynomial"], cell["modulus"]) == (polynomial, modulus)]
         reached = sorted(cell["accuracy"] for cell in here)
         spread = (reached[0], median(reached), reached[-1])
-        full = f"{sum(accuracy >= PASSED for accuracy in reached)} of {len(reached)}"
-        yield polynomial, str(modulus), percent(here[0]["predicted"]), *map(percent, spread), full
+        full = f"{sum(accuracy >= LEARNED for accuracy in reached)} of {len(reached)}"
+        yield polynomial, str(modulus), percent(here[0]["twins_and_guesses"]), *map(percent, spread), full
 
 
 RUNS = {
@@ -196,14 +196,14 @@ SETTINGS_WORDS = """\
 `loss law` is Spearman's rank correlation of final training loss and test accuracy, the median over the variants.
 """
 OUTSIDE_WORDS = """\
-Test accuracy over the settings that learn both controls; `predicted` is the share of test cells with an equal row or
-column in the training half (a floor, not a ceiling).
+Test accuracy over the settings that learn both controls; `twins and guesses` is the share of test cells with an equal
+row or column in the training half, and a guess for the others: what needs no learning of the form.
 """
 REPEAT = """\
 ## To repeat it
 
 `modgrok paper strong --full --out benchmarks/results` on a machine with a GPU trains what is missing in
-`benchmarks/results/strong.parquet` (one row a network) and writes the result, `--time-limit SECONDS` lets it begin
+`benchmarks/results/strong.parquet` (a row for each network) and writes the result, `--time-limit SECONDS` lets it begin
 nothing new after that; `python benchmarks/strong.py` writes this page from the stored rows. `modgrok paper strong
 --quick` trains two settings modulo 23 on any machine.
 """

@@ -130,7 +130,7 @@ REFUSED_EXPRESSIONS = (
 )
 
 REFUSED_TASKS = (
-    RefusedTask("n1 + n2", None, "a modulus is needed; give --mod 97"),
+    RefusedTask("n1 + n2", None, "a modulus is needed; give mod=97 (--mod 97), or end the expression with"),
     RefusedTask("n1 + n2", 1, "modulus must be at least 2, got 1"),
     RefusedTask("n1 + n2", 0, "modulus must be at least 2, got 0"),
     RefusedTask("n1 + n2", -7, "modulus must be at least 2, got -7"),

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.description import Certificate, ExpertCertificate, ExpertPlan, Learned
 from modgrok.networks.network import Network
 
 
@@ -30,7 +31,42 @@ def networks(draw: st.DrawFn) -> Network:
     """A random circuit that claims to compute a sum of its variables."""
     circuit = draw(circuits())
     plain = st.one_of(st.integers(-100, 100), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5))
-    plan = tuple({"kind": "any", "inputs": ["n1"], "width": expert.width} for expert in circuit.experts)
-    settings = draw(st.dictionaries(st.text(max_size=5), plain, max_size=3))
     expression = " + ".join(f"n{v}" for v in range(1, circuit.variables + 1))
-    return Network(circuit, expression, circuit.classes, draw(st.sampled_from(["paper", "exact"])), plan, settings)
+    return Network.of_circuit(
+        circuit,
+        expression,
+        circuit.classes,
+        draw(st.sampled_from(["paper", "exact"])),
+        plan=tuple(draw(expert_plans(expert.width)) for expert in circuit.experts),
+        certificate=draw(st.none() | certificates(len(circuit.experts))),
+        notes=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
+        settings=draw(st.dictionaries(st.text(max_size=5), plain, max_size=3)),
+    )
+
+
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def expert_plans(draw: st.DrawFn, width: int) -> ExpertPlan:
+    """What an expert may say of itself, some of it left out."""
+    return ExpertPlan(
+        kind=draw(st.sampled_from(["sum", "product", "trained"])),
+        text=draw(st.text(max_size=5)),
+        inputs=tuple(draw(st.lists(st.sampled_from(["n1", "e1"]), max_size=3))),
+        width=width,
+        group_order=draw(st.none() | st.integers(1, 7)),
+        absorbing=draw(st.booleans()),
+        frequencies=draw(st.none() | st.tuples(st.integers(0, 3))),
+        margin=draw(st.none() | NUMBERS),
+        beta=draw(st.none() | NUMBERS),
+        own_accuracy=draw(st.none() | NUMBERS),
+        learned=draw(st.none() | st.builds(Learned, st.text(max_size=5), NUMBERS, NUMBERS)),
+    )
+
+
+def certificates(experts: int) -> st.SearchStrategy[Certificate]:
+    """Any certificate; a leak may be infinite where nothing was proved."""
+    leaks = st.floats(min_value=0, allow_nan=False)
+    one = st.builds(ExpertCertificate, NUMBERS, NUMBERS, NUMBERS, leaks)
+    return st.builds(Certificate, st.just("float64"), st.tuples(*[one] * experts))

@@ -1,4 +1,4 @@
-"""Rows of the strong hypothesis, made up rather than trained."""
+"""Made-up networks of the strong hypothesis, for the tests of its result, its figure and the report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 -
 """A sum, a product, a polynomial in the class and one that is not, modulo 23."""
 
 
-def rows(setting, accuracies=(), rate=0.01, seeds=2, steps=10, fraction=0.5) -> list[dict[str, Any]]:
+def strong_rows(
+    setting: str,
+    accuracies: dict[str, float] | None = None,
+    *,
+    rate: float = 0.01,
+    seeds: int = 2,
+    steps: int = 10,
+    fraction: float = 0.5,
+) -> list[dict[str, Any]]:
     """A row for each polynomial and seed; a lower training loss where the accuracy is higher."""
     return [
         {
@@ -28,6 +36,6 @@ def rows(setting, accuracies=(), rate=0.01, seeds=2, steps=10, fraction=0.5) -> 
             "seconds": 1.0,
             "device": "cpu",
         }
-        for polynomial, accuracy in (ACCURACY | dict(accuracies)).items()
+        for polynomial, accuracy in (ACCURACY | (accuracies or {})).items()
         for seed in range(seeds)
     ]

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from modgrok.census.families import FAMILIES, check_family, make_table
+from modgrok.censuses.families import FAMILIES, check_family, make_table
 from modgrok.errors import InputError
 from modgrok.separable import classify_table
 

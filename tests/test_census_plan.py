@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from modgrok.census.plan import load_plan, plan_from
+from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.errors import InputError
 
 SETTINGS = {"moduli": [11, 13], "widths": [20], "fractions": [0.5, 1]}
@@ -19,7 +19,7 @@ def test_every_table_is_trained_at_every_setting():
     assert {(n.modulus, n.fraction, n.shape.train_rows) for n in networks} == {
         (11, 0.5, 60), (11, 1.0, 121), (13, 0.5, 84), (13, 1.0, 169)
     }  # fmt: skip
-    assert plan_from(json.loads(json.dumps(plan.json()))) == plan
+    assert plan_from(json.loads(json.dumps(plan.to_json()))) == plan
 
 
 def test_share_takes_the_first_tables_and_seeds_train_them_again():

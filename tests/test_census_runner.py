@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.census import runner, store
-from modgrok.census.annotation import annotate
-from modgrok.census.families import make_table
-from modgrok.census.plan import plan_from
+from modgrok.censuses import runner, store
+from modgrok.censuses.annotation import annotate
+from modgrok.censuses.families import make_table
+from modgrok.censuses.plan import plan_from
+from modgrok.censuses.querying import query
 from modgrok.errors import InputError
 from modgrok.separable import redundancy
 from modgrok.training.ensemble import train_ensemble
@@ -32,9 +33,9 @@ PLAN = plan_from(
 SCRIPT = """
 import sys
 from pathlib import Path
-from modgrok.census import runner, store
+from modgrok.censuses import runner, store
 runner.LARGEST_CHUNK = 2
-runner.run_census(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]))
+runner.train_missing(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]))
 """
 
 
@@ -43,7 +44,7 @@ def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("census") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
         patch.setattr(runner, "LARGEST_CHUNK", 2)
-        assert runner.run_census(PLAN, folder)
+        assert runner.train_missing(PLAN, folder)
     return folder
 
 
@@ -90,7 +91,7 @@ def test_a_row_is_the_network_that_it_says(unbroken):
 def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbroken, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     reports = []
-    assert runner.run_census(PLAN, unbroken, on_chunk=reports.append) and not reports
+    assert runner.train_missing(PLAN, unbroken, on_chunk=reports.append) and not reports
     assert before == {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     other = dataclasses.replace(PLAN, steps=(5,))
     with pytest.raises(InputError, match="holds the census of another plan"):
@@ -100,10 +101,30 @@ def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbrok
         store.claim_folder(PLAN, tmp_path)
 
 
+def test_the_verb_takes_a_file_trains_annotates_and_goes_on(tmp_path):
+    plan, folder, chunks, done = tmp_path / "plan.toml", tmp_path / "census", [], []
+    plan.write_text("steps = 2\n[tables]\nrandom = 3\n[[settings]]\nmoduli = [5]\nwidths = [4]\nfractions = [0.5]\n")
+    first = runner.census(plan, folder, annotate=False, on_chunk=chunks.append, progress=lambda *now: done.append(now))
+    assert (first.networks, first.planned, first.finished) == (3, 3, True)
+    assert "verdict" not in store.read_rows(folder).column_names
+    assert first.files == tuple(sorted(folder.glob("chunk-*.parquet"))) and len(chunks) == 1 and done == [(3, 3)]
+    again = runner.census(str(plan), str(folder), on_chunk=chunks.append)
+    assert len(chunks) == 1 and again.finished and len(store.read_annotated(folder)) == 3
+    assert again.files[0] == folder / "census.parquet" and isinstance(again.to_json()["seconds"], float)
+    assert repr(again) == f"<CensusRun: 3 of 3 networks are in {folder}>"
+    with pytest.raises(InputError, match="above 0 seconds"):
+        runner.census(plan, folder, time_limit=0)
+
+
+def test_sums_of_whole_numbers_are_whole_numbers(unbroken):
+    (row,) = query(unbroken, "SELECT sum(steps) AS steps, [1, 2] AS list, date '2026-01-02' AS day FROM census").rows
+    assert row == {"steps": 12 * 405, "list": [1, 2], "day": "2026-01-02"}
+
+
 def test_a_time_limit_stops_after_a_chunk_and_reports_what_is_left(tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "LARGEST_CHUNK", 2)
     reports = []
-    assert not runner.run_census(PLAN, tmp_path / "limited", time_limit=0.01, on_chunk=reports.append)
+    assert not runner.train_missing(PLAN, tmp_path / "limited", time_limit=0.01, on_chunk=reports.append)
     (report,) = reports
     assert (report.networks_done, report.networks_total) == (2, 12)
     assert report.seconds_left == pytest.approx(5 * report.elapsed)
@@ -111,24 +132,27 @@ def test_a_time_limit_stops_after_a_chunk_and_reports_what_is_left(tmp_path, mon
 
 
 def test_annotations_stand_in_every_row_and_once(unbroken):
-    rows = annotate(unbroken)
-    assert len(rows) == 24 == len(store.read_rows(unbroken))
-    assert (unbroken / "census.parquet").exists()
+    found, rows = annotate(unbroken), store.read_annotated(unbroken)
+    assert (found.rows_total, found.rows_annotated) == (24, 24) == (len(rows), len(store.read_rows(unbroken)))
+    assert found.files == (unbroken / "census.parquet",) and found.files[0].exists()
+    assert annotate(unbroken).rows_annotated == 0
     by_family = dict(zip(rows["family"].to_pylist(), rows["verdict"].to_pylist(), strict=True))
     assert by_family["{a}x + {b}y"] == "in-class" and by_family["random"] == "not-in-class"
     row = rows.to_pylist()[0]
     assert row["redundancy"] == redundancy(make_table("two-monomials", 11, 0).values, 0.5)
-    assert store.query(unbroken, "SELECT count(*) AS n FROM census WHERE verdict IS NOT NULL") == [{"n": 24}]
+    assert query(unbroken, "SELECT count(*) AS n FROM census WHERE verdict IS NOT NULL").rows == ({"n": 24},)
 
 
 def test_queries_see_the_census_and_nothing_else(unbroken):
     counts = "SELECT family, count(*) AS n FROM census WHERE steps = 5 GROUP BY family ORDER BY n"
-    assert store.query(unbroken, counts) == [
+    found = query(unbroken, counts)
+    assert found.rows == (
         {"family": "{a}x + {b}y", "n": 1}, {"family": "random", "n": 5}, {"family": "two-monomials", "n": 6}
-    ]  # fmt: skip
+    )  # fmt: skip
+    assert found.column_names == ("family", "n") and repr(found) == "<QueryResult: 3 rows of family, n>"
     with pytest.raises(InputError, match="the table is census, with network, family"):
-        store.query(unbroken, "SELECT nothing FROM census")
+        query(unbroken, "SELECT nothing FROM census")
     with pytest.raises(InputError, match="cannot be answered"):
-        store.query(unbroken, f"SELECT * FROM read_csv('{Path(__file__)}')")
+        query(unbroken, f"SELECT * FROM read_csv('{Path(__file__)}')")
     with pytest.raises(InputError, match="is not a census"):
         store.read_rows(unbroken.parent)

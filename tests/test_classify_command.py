@@ -8,21 +8,26 @@ import json
 import pytest
 from rich.console import Console
 
+from modgrok.answers.classifying import classify as ask
 from modgrok.commands import classify
 from modgrok.errors import InputError
 
 
 def run(*words: str) -> dict:
+    return answer(*words).to_json()
+
+
+def answer(*words: str):
     parser = argparse.ArgumentParser()
     classify.add_arguments(parser)
     return classify.run(parser.parse_args(words), Console(stderr=True))
 
 
-def shown(result: dict) -> str:
-    console = Console(width=200, record=True, quiet=True)
+def shown(result, width: int = 200) -> str:
+    console = Console(width=width, record=True, quiet=True)
     with console.capture() as captured:
         console.quiet = False
-        classify.show(result, console)
+        classify.show(result, console, argparse.Namespace())
     return captured.get()
 
 
@@ -35,7 +40,7 @@ def test_json_of_a_function_in_the_class():
         for n2 in range(97):
             assert witness["h"][(witness["g1"][n1] + witness["g2"][n2]) % 97] == (4 * n1 + n2**2) ** 3 % 97
     assert result["redundancy"] == pytest.approx(0.495, abs=0.001)
-    assert result["seconds"] > 0
+    assert isinstance(result["seconds"], float) and result["seconds"] > 0
 
 
 def test_json_of_a_function_outside_the_class():
@@ -43,6 +48,15 @@ def test_json_of_a_function_outside_the_class():
     assert (result["verdict"], result["family"], result["group_order"]) == ("not-in-class", None, None)
     assert result["obstruction"]["kind"] == "counting"
     assert "194 in all, but the group has 97" in result["obstruction"]["explanation"]
+
+
+def test_the_expectation_is_an_object_and_no_other_key_predicts():
+    result = run("8n1^5 n2 + 34n1^9 n2^5", "--mod", "97")
+    assert set(result["expected_accuracy"]) == {"value", "error", "reason", "source"}
+    assert result["expected_accuracy"]["value"] == pytest.approx(0.818, abs=0.001)
+    assert result["expected_accuracy"]["source"] == "table" and result["probe"] is None
+    assert not any("predicted" in key for key in result)
+    assert result["expected_accuracy"] == ask("8n1^5 n2 + 34n1^9 n2^5 mod 97").expected.to_json()
 
 
 def test_variables_that_do_not_occur():
@@ -53,11 +67,22 @@ def test_variables_that_do_not_occur():
 
 
 def test_what_people_see():
-    text = shown(run("n1 n2", "--mod", "7"))
+    text = shown(answer("n1 n2", "--mod", "7"))
     assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "13 in all, but the group has 7" in text
-    assert "∞" in text and "h(∞)" in text and "predicted test accuracy" in text
-    text = shown(run("n1 n2 + n3", "--mod", "5"))
+    assert "∞" in text and "h(∞)" in text and "expected test accuracy not known: " in text
+    text = shown(answer("n1 n2 + n3", "--mod", "5"))
     assert "not-in-class" in text and "not learnable" not in text
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_the_first_lines_answer(width):
+    lines = shown(answer("n1 n2", "--mod", "97"), width).splitlines()
+    assert lines[0] == "n1 n2 mod 97: in the class, multiplicative over Z_96 with an absorbing element"
+    assert lines[1].startswith("expected test accuracy 100 % ± 0.")
+    assert max(map(len, lines)) <= width
+    lines = shown(answer("n1^2 + n1 n2", "--mod", "23"), width).splitlines()
+    assert " ".join(lines[:2]).startswith("n1^2 + n1 n2 mod 23: not in the class, provably neither additive nor")
+    assert "expected test accuracy not known" in "\n".join(lines[1:3])
 
 
 def test_bad_input():
@@ -67,5 +92,5 @@ def test_bad_input():
         run("n1 + n2", "--mod", "7", "--time-limit", "0")
     with pytest.raises(InputError, match="above the limit"):
         run("n1 + n2", "--mod", "5003")
-    with pytest.raises(InputError, match="a modulus is needed"):
+    with pytest.raises(InputError, match=r"a modulus is needed; give mod=97 \(--mod 97\)"):
         run("n1 + n2")

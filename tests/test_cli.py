@@ -192,7 +192,7 @@ def test_tasks_that_are_refused(modgrok, case):
         (("compile", "n1", "--mod", "7.5"), "argument --mod: invalid int value: '7.5'"),
         (("compile", "n1", "--mod", "7", "--nonsense"), "unrecognized arguments: --nonsense"),
         (("compile", "n1", "--mod", "7", "--method", "magic"), "invalid choice: 'magic'"),
-        ((*SUM[:-1], "0"), "the width of a sum expert must be at least 1, got 0; give --add-width 2000"),
+        ((*SUM[:-1], "0"), "the width of a sum expert must be at least 1, got 0; try 2000"),
         ((*SUM[:-1], "-5"), "the width of a sum expert must be at least 1, got -5"),
         (("compile", "n1 n2", "--mod", "7", "--method", "paper", "--mul-width", "1"), "must be at least 2"),
         ((*SUM, "--beta", "0"), "beta must be a positive number, got 0.0; the paper uses 100"),

@@ -82,7 +82,10 @@ def test_tasks_that_the_papers_method_refuses(case):
         ({"seed": -1}, "the seed must be a non-negative integer, got -1"),
         ({"normalisation": "none"}, "normalisation must be one of printed, table, got 'none'"),
         ({"dtype": "float16"}, "dtype must be one of float32, float64, got 'float16'"),
-        ({"width": 3}, "method paper has no setting width; its settings are mul_width"),
+        (
+            {"frequencies": 3},
+            "frequencies belongs to method exact, but the method is paper; its settings are mul_width",
+        ),
     ],
 )
 def test_settings_that_are_refused(settings, message):
@@ -112,10 +115,10 @@ def test_experts_of_one_network_do_not_share_their_phases():
 
 def test_settings_and_widths_are_recorded():
     network = compile_paper(SEVERAL_EXPERTS, 11, PaperSettings(mul_width=40, add_width=60, beta=50, dtype="float64"))
-    assert [step["width"] for step in network.plan] == [40, 40, 40, 60]
-    assert network.circuit.width == 180
-    assert network.circuit.parameters == 3 * (2 * 11 * 40 + 40 * 11) + 3 * 11 * 60 + 60 * 11
-    assert network.circuit.dtype == np.float64
+    assert [step.width for step in network.plan] == [40, 40, 40, 60]
+    assert network.width == network.circuit.width == 180
+    assert network.parameters == network.circuit.parameters == 3 * (2 * 11 * 40 + 40 * 11) + 3 * 11 * 60 + 60 * 11
+    assert network.dtype == network.circuit.dtype == np.float64
     assert network.circuit.betas[:3].tolist() == [50.0] * 3
     assert network.settings["beta"] == 50 and network.settings["seed"] == 0
     assert network.expression == "2 n1^4 n2 + n1^2 n2^2 + 3 n1 n2^3"

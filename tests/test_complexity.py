@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modgrok.census.families import expression_values, make_table
+from modgrok.censuses.families import expression_values, make_table
 from modgrok.separable import redundancy
 from modgrok.separable.complexity import (
     answered_by_rows,

@@ -12,7 +12,7 @@ from modgrok.training import data
 
 @pytest.mark.parametrize("modulus, variables", [(2, 1), (5, 2), (3, 4), (7, 3)])
 def test_rows_count_up_with_n1_first(modulus, variables):
-    inputs = data.table_inputs(np.arange(modulus**variables), modulus, variables)
+    inputs = data.table_inputs(np.arange(modulus**variables), (modulus,) * variables)
     assert np.array_equal(inputs, list(product(range(modulus), repeat=variables)))
 
 
@@ -49,7 +49,7 @@ def test_shuffled_rows_are_a_permutation_that_depends_on_the_key():
 def test_residue_groups_list_every_training_row_once_for_each_variable(modulus, variables, train_rows):
     rows = modulus**variables
     shuffled = data.shuffled_rows(jax.random.key(3), rows)
-    groups = np.asarray(data.residue_groups(shuffled, train_rows, modulus, variables))
+    groups = np.asarray(data.residue_groups(shuffled, train_rows, (modulus,) * variables))
     inputs = list(product(range(modulus), repeat=variables))
     for v, a in product(range(variables), range(modulus)):
         expected = [i for i in range(train_rows) if inputs[int(shuffled[i])][v] == a]
@@ -58,24 +58,18 @@ def test_residue_groups_list_every_training_row_once_for_each_variable(modulus, 
 
 
 def test_group_capacity_is_a_bound_far_below_the_grid_where_data_is_sparse():
-    assert data.group_capacity(4704, 97, 2) == 97
-    assert 470 < data.group_capacity(round(0.05 * 97**3), 97, 3) < 97**2 / 10
+    assert data.group_capacity(4704, (97, 97), 0) == 97
+    assert 470 < data.group_capacity(round(0.05 * 97**3), (97,) * 3, 0) < 97**2 / 10
 
 
-@pytest.mark.parametrize(
-    "function, modulus, order",
-    [
-        (lambda a, b: a * b, 7, "multiplicative"),
-        (lambda a, b: 3 * a**2 * b**5, 7, "multiplicative"),
-        (lambda a, b: a + b, 7, "additive"),
-        (lambda a, b: a * b + a, 7, "additive"),
-        (lambda a, b: a * b, 8, "additive"),
-    ],
-)
-def test_natural_order_tells_products_from_the_rest(function, modulus, order):
-    table = np.array([function(a, b) % modulus for a, b in product(range(modulus), repeat=2)])
-    assert data.natural_order(table, modulus, 2) == order
-
-
-def test_one_variable_is_never_a_product():
-    assert data.natural_order(np.arange(7), 7, 1) == "additive"
+def test_variables_may_have_different_numbers_of_residues():
+    rows, residues = np.arange(30), (2, 5, 3)
+    inputs = np.asarray(data.table_inputs(rows, residues))
+    assert inputs.tolist() == [list(row) for row in product(*map(range, residues))]
+    shuffled = data.shuffled_rows(jax.random.key(1), 30)
+    groups = np.asarray(data.residue_groups(shuffled, 20, residues))
+    assert groups.shape[:2] == (3, 5)
+    for v, a in product(range(3), range(5)):
+        expected = [i for i in range(20) if inputs[int(shuffled[i])][v] == a]
+        listed = groups[v, a].tolist()
+        assert listed == expected + [20] * (len(listed) - len(expected)), "residues that a variable has not are empty"

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
-from modgrok.training import runs
+from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose, passed_at
-from modgrok.training.steps import TrainConfig
+from modgrok.training.runs import train
 
 CONFIG = TrainConfig("n1 n2", 97)
 
@@ -36,7 +36,7 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
         (
             {"train_loss": [0.01] * 4 + [np.nan] * 6},
             "diverged",
-            r"by step 40 .* learning rate too large.*--learning-rate 0\.00125",
+            r"by step 40 .* learning rate too large.*try a learning rate of 0\.00125",
         ),
         (
             {
@@ -46,12 +46,12 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
                 "test_accuracy": 0.01,
             },
             "collapsed",
-            r"nearly 0 .*loss 0\.01031, and 0 itself has 0\.01031\).* too strong \(5\).*--weight-decay 1\.25",
+            r"nearly 0 .*loss 0\.01031, and 0 itself has 0\.01031\).* too strong \(5\).*try a weight decay of 1\.25",
         ),
-        ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00% of the test rows.*--steps 2000"),
+        ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00% of the test rows.*go on to 2000 steps"),
         (FLAT, "memorised", r"2\.00% of the test rows \(about chance\).*outside the class"),
         (FLAT | {"test_accuracy": 0.74}, "memorised", r"74\.00% of the test rows \(above chance\)"),
-        (FLAT | {"train_accuracy": 0.4}, "underfit", r"Stuck: 40\.00% of the training rows.*--width 2000"),
+        (FLAT | {"train_accuracy": 0.4}, "underfit", r"Stuck: 40\.00% of the training rows.*width 500; try 2000"),
         ({"test_loss": np.nan, "test_accuracy": np.nan}, "fitted", "there are no test rows"),
     ],
 )
@@ -84,7 +84,5 @@ def test_passed_at_is_the_first_measured_step_or_none():
         ({"expression": "n1 + n2", "width": 3, "steps": 300}, "underfit"),
     ],
 )
-def test_real_trainings_are_diagnosed(settings, outcome, tmp_path):
-    config = TrainConfig(**({"modulus": 13, "width": 60} | settings))
-    result = runs.train_run(config, tmp_path / "run")
-    assert result["diagnosis"]["outcome"] == outcome
+def test_real_trainings_are_diagnosed(settings, outcome):
+    assert train(**({"mod": 13, "width": 60} | settings)).diagnosis.outcome == outcome

@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from modgrok.errors import InputError
+from modgrok.inspection.order import function_order
+from modgrok.networks.models import Power
 from modgrok.training import ensemble
-from modgrok.training.steps import Shape, hyper
+from modgrok.training.config import hyper
+from modgrok.training.steps import Shape
 
-SHAPE = Shape(11, 2, 40, 2, 60)
+SHAPE = Shape(Power((11, 11), 11, width=40), 60)
 
 
 def tables(networks):
@@ -83,3 +86,36 @@ def test_arrays_that_do_not_fit_are_refused(shape, networks, steps, text):
 def test_more_training_rows_than_the_shape_are_refused():
     with pytest.raises(InputError, match="the shape allows 60 training rows, a network asks for more"):
         ensemble.train_ensemble(SHAPE, hyper(seed=np.zeros(1), train_rows=61), tables(1), steps=1)
+
+
+def test_every_network_is_measured_in_the_order_of_its_own_function():
+    """One table, three orders; and the weights have nothing to do with where they are measured."""
+    orders = [function_order(text, 11) for text in ("n1 + n2", "n1 n2", "n1 n2 + n1")]
+    assert [order.name for order in orders] == ["additive", "multiplicative", "witness"]
+    settings, table = hyper(seed=np.zeros(3), train_rows=60, learning_rate=0.01), tables(1).repeat(3, axis=0)
+    metrics, experts = ensemble.train_ensemble(SHAPE, settings, table, steps=[0, 200], orders=orders)
+    assert len(set(metrics.ipr[:, 1].tolist())) == 3
+    assert metrics.ipr[0, 1] > metrics.ipr[1:, 1].max(), "the table is a sum"
+    np.testing.assert_array_equal(experts.embed[0], experts.embed[2])
+    additive, _ = ensemble.train_ensemble(SHAPE, settings, table, steps=[0, 200])
+    np.testing.assert_array_equal(additive.ipr[1], metrics.ipr[0])
+    with pytest.raises(InputError, match="3 tables need as many orders of residues, got 2"):
+        ensemble.train_ensemble(SHAPE, settings, table, steps=1, orders=orders[:2])
+
+
+def test_other_orders_do_not_compile_again():
+    settings = hyper(seed=np.zeros(2), train_rows=60)
+    before = ensemble.segment_all._cache_size()
+    for text in ("n1 + n2", "n1 n2", "n1 n2 + n1"):
+        orders = [function_order(text, 11)] * 2
+        ensemble.train_ensemble(SHAPE, settings, tables(2), steps=[3], orders=orders)
+    assert ensemble.segment_all._cache_size() <= before + 1
+
+
+def test_training_may_start_from_given_weights():
+    settings = hyper(seed=np.arange(2), train_rows=60)
+    metrics, experts = ensemble.train_ensemble(SHAPE, settings, tables(2), steps=20)
+    still = hyper(seed=np.arange(2), train_rows=60, learning_rate=0.0)
+    again, kept = ensemble.train_ensemble(SHAPE, still, tables(2), steps=[0, 5], params=experts)
+    np.testing.assert_array_equal(kept.embed, experts.embed)
+    np.testing.assert_allclose(again.train_loss[:, 0], metrics.train_loss[:, -1], rtol=1e-6)

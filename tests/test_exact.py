@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+import jax
 import numpy as np
 import pytest
 
@@ -15,8 +16,8 @@ from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kerne
 from modgrok.compiler.plan import ABSORBED, Plan, Step, plan_by_shape
 from modgrok.errors import InputError
 from modgrok.networks.circuit import batch_logits, single
-from modgrok.networks.verification import double_precision, verify
-from modgrok.paper.table1 import POLYNOMIALS
+from modgrok.networks.verification import verify
+from modgrok.reproduction.table1 import POLYNOMIALS
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 
@@ -37,7 +38,7 @@ def check_polynomial(text: str, p: int, frequencies: str) -> int:
     network = compile_exact(text, p, Settings(frequencies=frequencies))
     found = verify(network)
     assert found.exhaustive and found.accuracy == 1.0, (text, p, frequencies, found)
-    assert network.settings["certificate"]["holds"], (text, p, frequencies)
+    assert network.certificate.holds, (text, p, frequencies)
     if frequencies == "all":
         assert found.mse <= 1e-20, (text, p, found)
     return network.circuit.width
@@ -68,7 +69,7 @@ def test_table_1_is_exact_and_narrow(text: str, p: int) -> None:
 def test_five_neurons_add(p: int) -> None:
     network = compile_exact("n1 + n2", p, Settings(frequencies="minimal"))
     assert network.circuit.width == 5
-    assert network.settings["certificate"]["holds"]
+    assert network.certificate.holds
     assert verify(network, sample=2000).accuracy == 1.0
 
 
@@ -83,13 +84,13 @@ def test_long_sums_cost_width_linear_in_their_terms() -> None:
 
 def test_products_of_sums_follow_the_shape_of_the_expression() -> None:
     network = compile_exact("(n1+n2+n3)^5 (n1-n2)", 11)
-    assert [step["kind"] for step in network.plan] == ["sum", "sum", "sum", "product"]
+    assert [step.kind for step in network.plan] == ["sum", "sum", "sum", "product"]
     assert verify(network).accuracy == 1.0
 
 
 def test_equal_monomials_share_an_expert() -> None:
     network = compile_exact("n1 n2 + 3 (n1 n2)^2 + n3", 7)
-    assert sum(step["kind"] == "product" for step in network.plan) == 1
+    assert sum(step.kind == "product" for step in network.plan) == 1
     assert verify(network).accuracy == 1.0
 
 
@@ -111,7 +112,7 @@ def test_separable_steps_with_any_h(terms: int, order: int, absorbing: bool) -> 
     assert expert.width == exact_width(step, kernel)
     rows = np.stack(np.unravel_index(np.arange(classes**terms), (classes,) * terms), axis=1)
     circuit = single(expert)
-    with double_precision(circuit):
+    with jax.enable_x64(True):
         logits = np.asarray(batch_logits(circuit, rows))
     for row, found in zip(rows, logits, strict=True):
         elements = [int(tables[s, x]) for s, x in enumerate(row)]
@@ -147,7 +148,7 @@ def test_real_margin_is_what_the_network_shows() -> None:
             margin, _ = step_margin(plan.steps[0], kernel)
             circuit = single(exact_expert(plan.steps[0], kernel))
             rows = np.stack(np.unravel_index(np.arange(p**2), (p, p)), axis=1)
-            with double_precision(circuit):
+            with jax.enable_x64(True):
                 logits = np.asarray(batch_logits(circuit, rows))
             right = {  # the oracle: integers
                 "n1 n2": lambda x, y: x * y,
@@ -166,7 +167,7 @@ def test_rounding_bound_covers_the_real_error() -> None:
     expert = exact_expert(plan.steps[0], full_kernel(96))
     rows = np.stack(np.unravel_index(np.arange(97**2), (97, 97)), axis=1)
     exact = single(expert)
-    with double_precision(exact):
+    with jax.enable_x64(True):
         ideal = np.asarray(batch_logits(exact, rows))
     rounded = np.asarray(batch_logits(exact.astype("float32"), rows))
     error = np.abs(rounded - ideal).max()
@@ -176,8 +177,8 @@ def test_rounding_bound_covers_the_real_error() -> None:
 
 def test_float32_that_cannot_be_proved_takes_more_frequencies_or_float64() -> None:
     network = compile_exact("n1 + n2", 4999, Settings(frequencies="minimal", dtype="float32"))
-    assert network.circuit.width > 5 and "float32 is not proved" in network.settings["notes"][0]
-    assert network.settings["certificate"]["holds"] and network.circuit.dtype == np.float32
+    assert network.circuit.width > 5 and "float32 is not proved" in network.notes[0]
+    assert network.certificate.holds and network.circuit.dtype == np.float32
     step = plan_by_shape(parse("n1 + n2"), 23).steps[0]
     huge = Step("sum", "", step.inputs, 23, step.tables, step.outputs)
     kernels, _, certificate, notes = prove(Plan(23, ("n1", "n2"), (huge,)), [short_kernel(23, 1)], "float64")
@@ -188,7 +189,7 @@ def test_certificate_fails_when_rounding_exceeds_the_margin() -> None:
     plan = plan_by_shape(parse("n1 + n2"), 4999)
     kernel = short_kernel(4999, 1)
     certificate = certify(plan, [kernel], [exact_expert(plan.steps[0], kernel)], "float32")
-    assert not certificate.holds and not certificate.json()["holds"]
+    assert not certificate.holds and not certificate.to_json()["holds"]
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

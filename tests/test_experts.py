@@ -137,7 +137,7 @@ def test_the_correct_logit_of_a_product_is_one():
 def test_products_with_every_zero(text, p):
     step = the_step(text, p)
     expert = random_product(step, 1500 if step.terms == 3 else 500, np.random.default_rng(3))
-    found = verify(Network(single(expert), text, p, "paper"))
+    found = verify(Network.of_circuit(single(expert), text, p, "paper"))
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 
 
@@ -156,7 +156,9 @@ def test_products_with_every_zero(text, p):
 )
 def test_sums_at_any_modulus(text, p):
     step = the_step(text, p)
-    found = verify(Network(single(random_sum(step, 1000, "printed", np.random.default_rng(1))), text, p, "paper"))
+    found = verify(
+        Network.of_circuit(single(random_sum(step, 1000, "printed", np.random.default_rng(1))), text, p, "paper")
+    )
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 
 
@@ -182,9 +184,7 @@ def test_large_frequencies_are_accurate():
 
 def test_widths_that_are_too_small():
     step = the_step("n1 + n2", 5)
-    with pytest.raises(InputError, match="the width of a sum expert must be at least 1, got 0; give --add-width 2000"):
+    with pytest.raises(InputError, match="the width of a sum expert must be at least 1, got 0; try 2000"):
         random_sum(step, 0, "printed", np.random.default_rng(0))
-    with pytest.raises(
-        InputError, match=r"the width of a product expert must be at least 2 .*, got 1; give --mul-width"
-    ):
+    with pytest.raises(InputError, match=r"the width of a product expert must be at least 2 .*, got 1; try 500"):
         random_product(the_step("n1 n2", 5), 1, np.random.default_rng(0))

@@ -121,7 +121,7 @@ def test_a_trailing_modulus_is_read_and_must_agree():
     assert parse_with_modulus("n1 + n2 mod 97") == (Sum((X, Y)), 97)
     assert parse_with_modulus("n1 + n2") == (Sum((X, Y)), None)
     assert parse("n1 mod 97", 97) == X
-    with pytest.raises(ExpressionError, match="the expression says mod 97 but --mod says 23") as caught:
+    with pytest.raises(ExpressionError, match="the expression says mod 97 but 23 is given") as caught:
         parse("n1 mod 97", 23)
     assert caught.value.position == 3
 

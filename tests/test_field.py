@@ -133,7 +133,7 @@ def test_an_inverse_times_its_number_is_one_and_some_numbers_have_none():
 @pytest.mark.parametrize(
     "modulus, message",
     [
-        (1, "modulus must be at least 2, got 1; give --mod 97"),
+        (1, "modulus must be at least 2, got 1; give 97, for example"),
         (-5, "modulus must be at least 2, got -5"),
         ((1 << 20) + 1, "modulus must be at most 1048576"),
         (7.0, "modulus must be a whole number, got 7.0"),

@@ -15,17 +15,21 @@ from rich.console import Console
 from modgrok.commands import inspect as command
 from modgrok.compiler.compiling import compile as modgrok_compile
 from modgrok.errors import InputError
-from modgrok.figures.inspection import draw
-from modgrok.inspection import inspecting as module
-from modgrok.inspection.inspecting import accuracies, inspect_expert, inspect_network, neuron_columns, snap
-from modgrok.inspection.spectrum import multiplicative_order
-from modgrok.inspection.waves import Labels, fit_waves
+from modgrok.figures.inspection import inspection_figures
+from modgrok.inspection import snap as module
+from modgrok.inspection.inspecting import inspect, inspect_expert, inspect_network, neuron_columns
+from modgrok.inspection.order import Labels, natural_order
+from modgrok.inspection.snap import accuracies, snap
+from modgrok.inspection.waves import fit_waves
 from modgrok.networks.circuit import Circuit, Expert, single
-from modgrok.networks.network import Network, load
+from modgrok.networks.network import Network
+from modgrok.networks.storage import load
+from modgrok.networks.verification import verify
+from modgrok.training.runs import train
 
 
 def network_of(expert, expression, p):
-    return Network(single(expert), expression, p, "test")
+    return Network.of_circuit(single(expert), expression, p, "test")
 
 
 def table_of(function, p, variables=2):
@@ -82,7 +86,7 @@ def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, d
     result = plain(
         inspect_network(
             network_of(expert, " + ".join(f"n{s + 1}" for s in range(len(coefficients))), p), table=table
-        ).json()
+        ).to_json()
     )
     assert result["order"] == "additive"
     assert result["width"] == result["alive"] == result["neurons_with_phases"] == width
@@ -101,13 +105,13 @@ def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, d
 def test_an_analytical_product_is_periodic_in_logarithms():
     expert, _, _ = product_expert(23, 401, (1, 1), rng=np.random.default_rng(0), root=5, dtype=np.float32)
     table = table_of(lambda a, b: a * b, 23)
-    result = plain(inspect_network(network_of(expert, "n1 n2", 23), table=table).json())
+    result = plain(inspect_network(network_of(expert, "n1 n2", 23), table=table).to_json())
     assert result["order"] == "multiplicative"
     assert result["alive"] == 401 and result["constant"] == 1 and result["answer_zero"] == 0
     assert result["ipr_alive"] == pytest.approx(1, abs=1e-6)
     assert result["common_frequency_share"] == 1 and result["phase_residual_median"] < 1e-6
     assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1, "rows_checked": table.size}
-    other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).json()
+    other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).to_json()
     assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
     assert other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
 
@@ -121,30 +125,30 @@ def test_dead_neurons_are_counted_left_out_and_snapped_to_zero():
         np.concatenate([expert.embed, noise[:2]], axis=2), np.concatenate([expert.readout, noise[2].T]), 2
     )
     inspected = inspect_network(network_of(mostly_dead, "n1 + n2", 11))
-    result = plain(inspected.json())
+    result = plain(inspected.to_json())
     assert (result["alive"], result["width"]) == (400, 1000)
     assert result["ipr_alive"] == pytest.approx(1, abs=1e-6) and result["common_frequency_share"] == 1
     assert 0.4 < result["ipr"] < 0.6
     assert result["snapped"]["accuracy"] == 1
-    assert not inspected.snapped.experts[0].embed[:, :, 400:].any()
-    assert not inspected.snapped.experts[0].readout[400:].any()
+    (snapped,) = inspected.snapped.circuit.experts
+    assert not snapped.embed[:, :, 400:].any() and not snapped.readout[400:].any()
 
 
 def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
     inspected = inspect_network(network_of(Expert(np.zeros((2, 5, 7)), np.zeros((7, 5)), 2), "n1 + n2", 5))
-    result = plain(inspected.json())
+    result = plain(inspected.to_json())
     assert result["alive"] == result["ipr"] == result["ipr_alive"] == result["common_frequency_share"] == 0
     assert result["phase_residual_median"] is None and result["nearest_design"]["name"] is None
-    assert draw(inspected, tmp_path) == []
+    assert inspection_figures(inspected) == {}
 
 
 def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
     (expert,) = trained(lambda a, b: a * b, 11, width=200, steps=500, weight_decay=25.0)
     inspected = inspect_network(network_of(expert, "n1 n2", 11))
-    result = plain(inspected.json())
+    result = plain(inspected.to_json())
     assert 0 < result["alive"] < 100
     assert result["ipr_alive"] > 0
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
 
 
 @pytest.mark.parametrize("p", [2, 3])
@@ -152,9 +156,9 @@ def test_the_smallest_moduli(p, tmp_path):
     rng = np.random.default_rng(2)
     expert = Expert(rng.normal(size=(2, p, 6)), rng.normal(size=(6, p)), 2)
     inspected = inspect_network(network_of(expert, "n1 + n2", p))
-    result = plain(inspected.json())
+    result = plain(inspected.to_json())
     assert 0 <= result["common_frequency_share"] <= 1 and 0 < result["ipr"] <= 1
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
     if p == 2:
         assert result["order"] == "additive" and result["phase_residual_median"] is None
 
@@ -167,12 +171,12 @@ def test_snapping_leaves_one_cosine_per_block_under_the_law_and_keeps_zero():
         expert.readout + rng.normal(0, 0.2, (401, 23)),
         2,
     )
-    inspected = inspect_expert(bent, order="multiplicative")
+    inspected = inspect_expert(bent, [natural_order("multiplicative", 23, 2)])
     waves = inspected.waves
     assert np.flatnonzero(inspected.answers_zero).tolist() == [400]
     assert np.median(np.abs(waves.residual[waves.has_phases])) > 0.01
     snapped = snap(bent, waves)
-    again = fit_waves(snapped, multiplicative_order(23))
+    again = fit_waves(snapped, inspected.residue_order.labels.outputs)
     assert np.abs(again.residual[again.has_phases]).max() < 1e-12
     np.testing.assert_allclose(again.explained[:, waves.active], 1, atol=1e-12)
     np.testing.assert_allclose(again.amplitude, waves.amplitude, atol=1e-12)
@@ -185,7 +189,7 @@ def test_snapping_leaves_one_cosine_per_block_under_the_law_and_keeps_zero():
 def test_trained_products_are_the_analytical_solution(trained_products):
     """Three seeds: shares are medians over networks; exceptions are pooled, since one network has a dozen."""
     inspected = [inspect_network(network_of(expert, "n1 n2", 29)) for expert in trained_products]
-    results = [plain(found.json()) for found in inspected]
+    results = [plain(found.to_json()) for found in inspected]
     median = {
         name: np.median([result[name] for result in results])
         for name in ("ipr_alive", "power_explained", "common_frequency_share", "phase_residual_median")
@@ -206,9 +210,9 @@ def test_trained_products_are_the_analytical_solution(trained_products):
     "text, modulus, orders",
     [
         ("2n1^4 n2 + 3 n1 n2^3 + n2 + 5", 23, {"multiplicative", "additive"}),
-        ("n1 n2 + 3", 23, {"plan"}),
-        ("n1^2 + n2", 23, {"plan"}),
-        ("n1^3 + 2 n2", 23, {"plan"}),
+        ("n1 n2 + 3", 23, {"witness"}),
+        ("n1^2 + n2", 23, {"witness"}),
+        ("n1^3 + 2 n2", 23, {"witness"}),
         ("n1 + 7 n2", 15, {"additive"}),
     ],
 )
@@ -216,7 +220,7 @@ def test_trained_products_are_the_analytical_solution(trained_products):
 def test_compiled_networks_have_ipr_1_and_obey_the_law(text, modulus, orders, method):
     """Whatever the plan folds into tables: exponents, coefficients, constants, whole one-variable functions."""
     inspected = inspect_network(modgrok_compile(text, modulus, method=method))
-    result = plain(inspected.json())
+    result = plain(inspected.to_json())
     assert {expert["order"] for expert in result["experts"]} == orders
     assert result["ipr"] == pytest.approx(1, abs=1e-6) and result["ipr_alive"] == pytest.approx(1, abs=1e-6)
     assert result["common_frequency_share"] == 1
@@ -229,16 +233,16 @@ def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of
     """(n1 + n2²)³ mod 31: n2² has 16 values and the cube 11, so neither block is a cosine over residues."""
     (expert,) = trained(lambda a, b: (a + b * b) ** 3, 31, width=200, steps=600, weight_decay=5.0)
     network, i = network_of(expert, "(n1 + n2^2)^3", 31), np.arange(31)
-    natural = plain(inspect_network(network, order="additive").json())
+    natural = plain(inspect_network(network, order="additive").to_json())
     assert natural["common_frequency_share"] < 0.5 and natural["snapped"]["accuracy"] < 0.5
     inspected = inspect_network(network)
-    result = plain(inspected.json())
-    assert result["order"] == "plan" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
+    result = plain(inspected.to_json())
+    assert result["order"] == "witness" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
     assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
     assert result["snapped"]["accuracy"] == 1
-    assert len(draw(inspected, tmp_path)) == 10
+    assert len(inspection_figures(inspected)) == 5
     given = inspect_network(network, labels=[Labels(31, np.stack([i, i**2 % 31]), i**3 % 31)])
-    assert plain(given.json()) == result
+    assert plain(given.to_json()) == result
 
 
 def test_experts_of_a_circuit_are_inspected_each_in_its_order():
@@ -247,8 +251,8 @@ def test_experts_of_a_circuit_are_inspected_each_in_its_order():
     multiply, _, _ = product_expert(11, 801, (1, 1), rng=rng, root=2)
     add, _, _ = sum_expert(11, 800, (1, 3), rng=rng)
     circuit = Circuit((multiply, add), np.ones(2), ((0, 1), (2, 0)), 2)
-    network = Network(circuit, "n1 n2 + 3 n1", 11, "test")
-    result = plain(inspect_network(network, table=table_of(lambda a, b: a * b + 3 * a, 11)).json())
+    network = Network.of_circuit(circuit, "n1 n2 + 3 n1", 11, "test")
+    result = plain(inspect_network(network, table=table_of(lambda a, b: a * b + 3 * a, 11)).to_json())
     assert result["order"] == "mixed"
     assert [expert["order"] for expert in result["experts"]] == ["multiplicative", "additive"]
     assert [expert["multipliers"] for expert in result["experts"]] == [[1, 1], [1, 3]]
@@ -281,14 +285,14 @@ def test_the_nearest_design_is_the_one_the_phases_come_from():
     drawn, _, _ = sum_expert(23, 2000, (1, 1), rng=np.random.default_rng(5))
     for expert, name, count in [(exact, "exact", 6), (narrow, "narrow", 4)]:
         inspected = inspect_network(network_of(expert, "n1 + n2", 23))
-        design = plain(inspected.json())["nearest_design"]
+        design = plain(inspected.to_json())["nearest_design"]
         assert design["name"] == name and design["neurons_per_frequency"]["median"] == count
         assert design["leakage_ratio"] < 1e-12 and f"the {name} design" in design["words"]
         assert inspected.accuracy == 1
-    design = inspect_expert(drawn).nearest_design
-    assert design["name"] == "random"
-    assert design["leakage_ratio"] == pytest.approx(1, abs=0.15)
-    assert design["designs"] == {"exact": 6, "narrow": 4}
+    design = inspect_expert(drawn, [natural_order("additive", 23, 2)]).nearest_design
+    assert design.name == "random"
+    assert design.leakage_ratio == pytest.approx(1, abs=0.15)
+    assert design.designs == {"exact": 6, "narrow": 4}
 
 
 def test_leakage_of_a_single_neuron_by_hand():
@@ -298,27 +302,51 @@ def test_leakage_of_a_single_neuron_by_hand():
     1, four times 1/4, and 1/2 for x+y, -x-y, x-y, y-x; all but one of the latter leak.
     """
     expert = designed(3, np.zeros((2, 1)))
-    design = inspect_expert(expert, order="additive").nearest_design
+    design = inspect_expert(expert, [natural_order("additive", 3, 2)]).nearest_design
     exact = np.sqrt(1 + 4 / 16 + 3 / 4) / (1 / 2)
-    assert design["leakage"] == pytest.approx(exact, rel=0.05)
-    assert design["leakage_ratio"] == pytest.approx(1)
+    assert design.leakage == pytest.approx(exact, rel=0.05)
+    assert design.leakage_ratio == pytest.approx(1)
 
 
 def test_bad_orders_are_explained():
     expert, _, _ = sum_expert(5, 4, (1, 1), rng=np.random.default_rng(6))
     network = network_of(expert, "n1 + n2", 5)
-    with pytest.raises(InputError, match="order must be one of auto, additive, multiplicative, plan, got 'natural'"):
+    with pytest.raises(InputError, match="order must be one of auto, additive, multiplicative, witness, got 'natural'"):
         inspect_network(network, order="natural")
+    with pytest.raises(InputError, match="the order called witness is for functions that need it; this one has the"):
+        inspect_network(network, order="witness")
+    two = Network.of_circuit(Circuit((expert, expert), np.ones(2), ((0, 1), (2, 0)), 2), "n1^2 n2^2 + n1", 5, "test")
     with pytest.raises(
-        InputError, match="order plan needs a network whose experts are those of a plan of its polynomial"
+        InputError, match="order witness needs a network whose experts are those of a plan of its polynomial"
     ):
-        inspect_network(replace(network, expression="n1 n2 + n1"), order="plan")
+        inspect_network(two, order="witness")
     composite = Expert(np.ones((2, 4, 3)), np.ones((3, 4)), 2)
-    assert inspect_expert(composite).order == "additive"
-    with pytest.raises(InputError, match="modulus must be a prime to have a generator, got 4"):
-        inspect_expert(composite, order="multiplicative")
+    additive = natural_order("additive", 4, 2)
+    assert inspect_expert(composite, [additive]).order == "additive"
+    with pytest.raises(InputError, match="modulus must be a prime for the multiplicative order, got 4"):
+        inspect_network(network_of(composite, "n1 + n2", 4), order="multiplicative")
     with pytest.raises(InputError, match="inputs and output need the same modulus, got 4 and 5"):
-        inspect_expert(replace(composite, readout=np.ones((3, 5))))
+        inspect_expert(replace(composite, readout=np.ones((3, 5))), [additive])
+
+
+def test_runs_and_paths_are_inspected_and_nothing_is_written_unless_asked(tmp_path):
+    run = train("n1 + n2", 7, width=20, steps=5, out=tmp_path / "run")
+    before = sorted(tmp_path.rglob("*"))
+    found = inspect(run)
+    assert found.network is run.network and found.files == () and found.to_json()["files"] == []
+    assert plain(inspect(tmp_path / "run").to_json()) == plain(found.to_json())
+    assert sorted(tmp_path.rglob("*")) == before
+    written = inspect(run.network, out=tmp_path / "out")
+    assert [path.name for path in written.files] == ["neurons.parquet", "snapped.safetensors"]
+    assert sorted(written.files) == sorted((tmp_path / "out").iterdir())
+
+
+def test_other_models_have_no_experts_to_inspect():
+    run = train("n1 + n2", 5, model="mlp", width=8, steps=1)
+    with pytest.raises(
+        InputError, match="the model mlp is not a circuit of two-layer experts, which this needs; train"
+    ):
+        inspect(run)
 
 
 def test_accuracies_are_over_the_table_or_a_sample_of_it(monkeypatch):
@@ -349,14 +377,17 @@ def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, tr
     parser = ArgumentParser()
     command.add_arguments(parser)
     console = Console(file=StringIO(), width=100)
-    result = plain(command.run(parser.parse_args([str(tmp_path / "run")]), console))
+    found = command.run(parser.parse_args([str(tmp_path / "run")]), console)
+    result = plain(found.to_json())
+    assert set(result) == set(command.KEYS)
     folder = tmp_path / "run" / "inspection"
     figures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
     assert {path.name for path in folder.iterdir()} == figures | {"neurons.parquet", "snapped.safetensors"}
-    assert sorted(result["written"]) == sorted(str(path) for path in folder.iterdir())
+    assert sorted(result["files"]) == sorted(str(path) for path in folder.iterdir())
     assert pq.read_metadata(folder / "neurons.parquet").num_rows == 150 * 3
-    assert load(folder / "snapped.safetensors").method == "snapped"
-    command.show(result, console)
+    snapped = load(folder / "snapped.safetensors")
+    assert snapped.method == "snapped" and verify(snapped).accuracy == result["snapped"]["accuracy"]
+    command.show(found, console, parser.parse_args([str(tmp_path / "run")]))
     shown = console.file.getvalue()
     assert "phase law, median residual" in shown and "multiplicative" in shown
     assert "snapped to one cosine per block: " in shown
@@ -368,7 +399,7 @@ def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, tr
         "--out",
         str(tmp_path / "o"),
     ]
-    assert command.run(parser.parse_args(elsewhere), console)["order"] == "additive"
+    assert command.run(parser.parse_args(elsewhere), console).order == "additive"
     assert (tmp_path / "o" / "ipr.png").stat().st_size > 1000
     assert command.default_folder(tmp_path / "net.safetensors") == tmp_path / "net-inspection"
 

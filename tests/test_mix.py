@@ -9,16 +9,20 @@ import pytest
 from cases import VALID, Valid
 from perfect_experts import perfect_expert
 
+from modgrok.algebra.expression import read
 from modgrok.cli import main
 from modgrok.commands.mix import advice
-from modgrok.compiler.compiling import assemble, candidate_plans, read
+from modgrok.compiler.compiling import assemble, candidate_plans
 from modgrok.errors import InputError
-from modgrok.networks.network import Network, load
+from modgrok.networks.description import Learned
+from modgrok.networks.network import Network
+from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
-from modgrok.training.mixture import MixSettings, choose_beta, mix, own_table, relabelled, row_margins, task_of
+from modgrok.training.mixture import MixSettings, choose_beta, mix, own_table, relabelled, task_of
 
 POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 QUICK = {"width": 200, "steps": 300, "fraction": 0.8}
+RATES = {"learning_rate": 0.005, "weight_decay": 5.0}
 SMALL_CASES = [case for case in VALID if case.modulus <= 13 and case.modulus ** len(case.variables) < 20_000]
 
 
@@ -28,58 +32,57 @@ def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
     for plan in candidate_plans(tree, p):
         experts = [relabelled(perfect_expert(task_of(step), p), step) for step in plan.steps]
         assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps, strict=True))
-        network = Network(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
+        network = Network.of_circuit(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
         assert verify(network).accuracy == 1.0
 
 
 def test_experts_that_never_saw_the_polynomial_compute_it_on_its_whole_table():
-    network = mix(POLYNOMIAL, 13, MixSettings(**QUICK))
-    assert [step["task"] for step in network.plan] == ["n1 n2"] * 3 + ["n1 + n2"] * 2
+    network = mix(POLYNOMIAL, 13, **QUICK)
+    assert [step.learned.task for step in network.plan] == ["n1 n2"] * 3 + ["n1 + n2"] * 2
     for x in range(13):
         for y in range(13):
             assert predict(network, x, y).value == (2 * x**4 * y + x**2 * y**2 + 3 * x * y**3) % 13
     for step in network.plan:
-        assert step["trained"] and step["train_fraction"] == 0.8
-        assert step["task_accuracy"] == step["own_accuracy"] == 1.0
-        assert step["beta"] == pytest.approx(np.log(13 / np.finfo(np.float32).eps) / step["margin"])
+        assert step.learned == Learned(step.learned.task, fraction=0.8, task_accuracy=1.0)
+        assert step.own_accuracy == 1.0
+        assert step.beta == pytest.approx(np.log(13 / np.finfo(np.float32).eps) / step.margin)
+    assert network.settings == {"trained": "all", "separate": False, "seed": 0, **RATES, **QUICK}
 
 
 @pytest.mark.parametrize("trained, kinds", [("sums", {"sum"}), ("products", {"product"}), ("none", set())])
 def test_trained_and_analytical_experts_mix(trained: str, kinds: set[str]):
-    network = mix(POLYNOMIAL, 13, MixSettings(trained=trained, **QUICK))
+    network = mix(POLYNOMIAL, 13, trained=trained, **QUICK)
     assert verify(network).accuracy == 1.0
     for step in network.plan:
-        assert step["trained"] == (step["kind"] in kinds)
-        assert step["trained"] or step["margin"] == pytest.approx(1, abs=1e-4)
+        assert (step.learned is not None) == (step.kind in kinds)
+        assert step.learned is not None or step.margin == pytest.approx(1, abs=1e-4)
 
 
 def test_experts_are_shared_between_steps_unless_they_are_separate():
-    shared = mix("n1 + n2 + n3", 13, MixSettings(trained="sums", **QUICK | {"steps": 1}))
-    separate_sums = mix("n1 + n2 + n3", 13, MixSettings(separate=True, **QUICK | {"steps": 1}))
+    shared = mix("n1 + n2 + n3", 13, trained="sums", **QUICK | {"steps": 1})
+    separate_sums = mix("n1 + n2 + n3", 13, separate=True, **QUICK | {"steps": 1})
     for network, same in ((shared, True), (separate_sums, False)):
         one, two = network.circuit.experts
         assert np.array_equal(one.embed, two.embed) is same
 
 
 def test_products_are_right_where_a_factor_is_zero():
-    network = mix("n1 n2^2", 13, MixSettings(**QUICK))
+    network = mix("n1 n2^2", 13, **QUICK)
     assert {predict(network, 0, y).value for y in range(13)} | {predict(network, x, 0).value for x in range(13)} == {0}
 
 
 def test_sums_work_for_composite_moduli():
-    assert verify(mix("2n1 + n2^2 + 1", 12, MixSettings(**QUICK))).accuracy == 1.0
+    assert verify(mix("2n1 + n2^2 + 1", 12, **QUICK)).accuracy == 1.0
 
 
 def test_an_expert_that_did_not_learn_is_reported():
-    network = mix(POLYNOMIAL, 13, MixSettings(**QUICK | {"steps": 1}))
+    network = mix(POLYNOMIAL, 13, **QUICK | {"steps": 1})
     assert verify(network).accuracy < 0.5
-    assert all(step["own_accuracy"] < 0.5 and step["beta"] == 100 for step in network.plan)
-    assert "e1, e2, e3, e4, e5 did not learn" in advice([dict(step) for step in network.plan])
+    assert all(step.own_accuracy < 0.5 and step.beta == 100 for step in network.plan)
+    assert "e1, e2, e3, e4, e5 did not learn" in advice(network.plan)
 
 
-def test_margins_and_beta():
-    logits = np.array([[0.0, 1.0, 0.25], [0.5, 0.0, 0.75]])
-    np.testing.assert_allclose(row_margins(logits, np.array([1, 0])), [0.75, -0.25])
+def test_beta_leaves_a_rounding_unit_to_wrong_classes():
     beta = choose_beta(0.5, 97)
     assert 97 * np.exp(-beta * 0.5) == pytest.approx(np.finfo(np.float32).eps)
 
@@ -98,11 +101,13 @@ def test_margins_and_beta():
 def test_bad_settings_are_refused(settings: dict, message: str):
     with pytest.raises(InputError, match=message):
         MixSettings(**settings)
+    with pytest.raises(InputError, match=message):
+        mix("n1 + n2", 13, **settings)
 
 
 def test_products_need_a_prime():
     with pytest.raises(InputError, match="products of variables need a prime modulus, got 12"):
-        mix("n1 n2", 12, MixSettings(**QUICK))
+        mix("n1 n2", 12, **QUICK)
 
 
 def test_the_command_prints_json_and_writes_a_network(capsys, tmp_path):
@@ -113,7 +118,10 @@ def test_the_command_prints_json_and_writes_a_network(capsys, tmp_path):
     assert (result["accuracy"], result["rows_checked"], result["method"]) == (1.0, 169, "mix")
     assert result["min_margin"] > 0 and result["mse"] < 0.02
     assert [step["kind"] for step in result["experts"]] == ["product", "sum"]
-    assert predict(load(file), 5, 7).value == (5 * 7 + 25) % 13
+    assert result["files"] == [str(file)] and result["seconds"] > 0
+    loaded = load(file)
+    assert predict(loaded, 5, 7).value == (5 * 7 + 25) % 13
+    assert [step.learned.task for step in loaded.plan] == ["n1 n2", "n1 + n2"]
 
 
 def test_the_command_fails_and_advises_when_the_network_is_wrong(capsys):

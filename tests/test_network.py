@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -20,7 +21,10 @@ from modgrok.errors import InputError
 from modgrok.files import read_json, whole_file, write_json
 from modgrok.networks import network as module
 from modgrok.networks.circuit import Circuit, Expert
-from modgrok.networks.network import Network, load
+from modgrok.networks.models import CircuitModel
+from modgrok.networks.network import Network
+from modgrok.networks.storage import load
+from modgrok.training.runs import train
 
 # The folder is shared by the examples of a property test, each of which overwrites its one file.
 IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
@@ -40,7 +44,7 @@ def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
     for before, after in zip(ours[0], theirs[0], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape
         assert before.tobytes() == after.tobytes()
-    for name in ("expression", "modulus", "method", "plan", "settings", "variables"):
+    for name in ("model", "expression", "modulus", "method", "plan", "certificate", "notes", "settings", "variables"):
         assert getattr(loaded, name) == getattr(network, name)
     assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
 
@@ -49,12 +53,15 @@ def test_the_file_is_plain_safetensors(tmp_path):
     network = small_network()
     network.save(tmp_path / "net.safetensors")
     with safe_open(tmp_path / "net.safetensors", framework="numpy") as file:
-        assert set(file.keys()) == {"betas", *(f"expert.{k}.{part}" for k in (0, 1) for part in ("embed", "readout"))}
+        assert set(file.keys()) == {"betas", *(f"experts.{k}.{part}" for k in (0, 1) for part in ("embed", "readout"))}
         about = json.loads(file.metadata()["modgrok"])
     assert about["expression"] == "n1 n2 + 2 n1"
     assert about["modulus"] == 5
-    assert about["powers"] == [2, 2]
-    assert about["wires"] == [list(wires) for wires in network.circuit.wires]
+    assert about["format"] == 2
+    assert about["model"]["name"] == "circuit"
+    assert about["model"]["wires"] == [list(wires) for wires in network.circuit.wires]
+    assert about["model"]["experts"] == [[2, 5, 20, 5, 2], [2, 5, 30, 5, 2]]
+    assert [step["kind"] for step in about["plan"]] == ["product", "sum"]
     assert about["settings"]["mul_width"] == 20
     assert (tmp_path / "net.safetensors").stat().st_mode & 0o777 == 0o666 & ~_umask()
 
@@ -110,12 +117,14 @@ def test_a_file_with_a_damaged_header_is_refused_or_still_whole(tmp_path, data):
     assert "\n" not in problem
 
 
-def rewritten(path: Path, **changes: object) -> Path:
-    """A copy of a small network with some of its metadata replaced."""
-    small_network().save(path)
+def rewritten(network: Network, path: Path, changes: dict) -> Path:
+    """A network's file with some of its metadata replaced; a change of the model names the fields it changes."""
+    network.save(path)
     with safe_open(path, framework="numpy") as file:
         about = json.loads(file.metadata()["modgrok"])
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
+    if isinstance(changes.get("model"), dict):
+        changes = changes | {"model": about["model"] | changes["model"]}
     save_file(tensors, path, metadata={"modgrok": json.dumps(about | changes)})
     return path
 
@@ -123,30 +132,64 @@ def rewritten(path: Path, **changes: object) -> Path:
 @pytest.mark.parametrize(
     "changes, message",
     [
-        ({"format": 99}, "has format 99; this modgrok reads 1"),
-        ({"expression": "n1"}, "the expression has 1 variables and the circuit 2"),
-        ({"expression": "n1 n2 n3"}, "the expression has 3 variables and the circuit 2"),
+        ({"format": 99}, "it has format 99; this modgrok reads 2: upgrade modgrok"),
+        ({"expression": "n1"}, "the expression has 1 variables and the network 2"),
+        ({"expression": "n1 n2 n3"}, "the expression has 3 variables and the network 2"),
         ({"expression": "n1 +"}, "the expression ends too early"),
         ({"expression": 7}, "the expression has 1 variables"),
-        ({"modulus": 7}, "an expert reads variables modulo 5, the network is modulo 7"),
+        ({"modulus": 7}, r"reads \(5, 5\) residues and has 5 classes, the modulus is 7"),
         ({"modulus": "5"}, "modulus must be a whole number"),
         ({"modulus": 0}, "modulus must be at least 2"),
-        ({"wires": [[0, 1], [5, 0]]}, "expert 1 reads wire 5"),
-        ({"wires": [[0, 1]]}, "one group of wires for each expert"),
-        ({"powers": [2]}, "one group of wires for each expert"),
-        ({"powers": [2, 2, 2]}, "or was cut short"),
-        ({"powers": None}, "or was cut short"),
+        ({"model": {"name": "rnn"}}, "its model is 'rnn'; this modgrok has power, mlp, transformer, circuit"),
+        ({"model": {"residues": [5]}}, "the expression has 2 variables and the network 1"),
+        ({"model": {"residues": [5, 7]}}, r"reads \(5, 7\) residues and has 5 classes"),
+        ({"model": {"classes": 7}}, r"reads \(5, 5\) residues and has 7 classes"),
+        ({"model": {"wires": [[0, 1], [5, 0]]}}, "expert 1 reads wire 5"),
+        ({"model": {"wires": [[0, 1]]}}, "one group of wires for each expert"),
+        ({"model": {"experts": [[2, 5, 20, 5, 2]]}}, r"betas must have shape \(1,\), got \(2,\)"),
+        ({"model": {"experts": [[2, 5, 21, 5, 2]] * 2}}, r"embed must have shape \(2, 5, 21\), got \(2, 5, 20\)"),
+        ({"model": {"experts": [[2, 5, 20, 5, 0], [2, 5, 30, 5, 2]]}}, "a power of at least 1"),
+        (
+            {"model": {"experts": [[2, 5, -20, 5, 2], [2, 5, 30, 5, 2]]}},
+            r"must have shape \(2, 5, -20\), got \(2, 5, 20\)",
+        ),
+        ({"model": {"experts": None}}, "or was cut short"),
+        ({"model": None}, "or was cut short"),
         ({"plan": 3}, "or was cut short"),
+        ({"plan": [{"kind": "sum"}]}, "or was cut short"),
+        ({"certificate": {"holds": True}}, "or was cut short"),
         ({"settings": None}, "or was cut short"),
-        ({"variables": "two"}, "or was cut short"),
+        ({"notes": None}, "or was cut short"),
+        ({"statistics": 2}, "or was cut short"),
+        ({"statistics": "two"}, "or was cut short"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
 def test_metadata_that_does_not_fit(tmp_path, changes, message):
     with pytest.raises(InputError, match=message) as caught:
-        load(rewritten(tmp_path / "net.safetensors", **changes))
+        load(rewritten(small_network(), tmp_path / "net.safetensors", changes))
     assert "net.safetensors" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "model, changes, message",
+    [
+        ("power", {"power": 0}, "a power of at least 1"),
+        ("power", {"power": "two"}, "or was cut short"),
+        ("power", {"width": 9}, r"embed must have shape \(2, 5, 9\), got \(2, 5, 8\)"),
+        ("mlp", {"depth": 7}, "depth of an mlp must be from 2 to 4, got 7"),
+        ("mlp", {"depth": 2}, r"it holds weights that its mlp has no place for: hidden\.0"),
+        ("mlp", {"activation": "tanh"}, "activation must be relu or gelu or square, got 'tanh'"),
+        ("transformer", {"width": 30}, "width of a transformer must be a multiple of its 4 heads, got 30"),
+        ("transformer", {"name": "mlp"}, "or was cut short"),
+    ],
+)
+@pytest.mark.usefixtures("unchecked")
+def test_sizes_of_trained_models_that_do_not_fit(tmp_path, model, changes, message):
+    network = train("n1 + n2", 5, model=model, width=8, steps=1).network
+    with pytest.raises(InputError, match=message):
+        load(rewritten(network, tmp_path / "net.safetensors", {"model": changes}))
 
 
 def test_foreign_files_are_refused(tmp_path):
@@ -168,7 +211,8 @@ def test_foreign_files_are_refused(tmp_path):
 @pytest.mark.usefixtures("unchecked")
 def test_weights_of_another_type_are_refused(tmp_path):
     expert = Expert(np.ones((1, 3, 2), np.int32), np.ones((2, 3), np.int32), 1)
-    Network(Circuit((expert,), np.ones(1), ((0,),), 1), "n1", 3, "paper").save(tmp_path / "net.safetensors")
+    circuit = Circuit((expert,), np.ones(1), ((0,),), 1)
+    Network(CircuitModel.of(circuit, (3,)), circuit, "n1", 3, "paper").save(tmp_path / "net.safetensors")
     with pytest.raises(InputError, match="weights must be float32 or float64, got int32"):
         load(tmp_path / "net.safetensors")
 
@@ -192,8 +236,8 @@ def test_an_error_while_saving_keeps_the_old_file(tmp_path):
     small_network().save(path)
     before = path.read_bytes()
     network = small_network()
-    broken = Network(network.circuit, "n1 n2", 5, "paper", settings={"rate": float("nan")})
-    with pytest.raises(ValueError, match="Out of range float values"):
+    broken = replace(network, settings={"rate": object()})
+    with pytest.raises(TypeError, match="object has no JSON form"):
         broken.save(path)
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

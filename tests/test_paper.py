@@ -4,51 +4,50 @@ from __future__ import annotations
 
 import json
 from math import exp
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from modgrok import cli
-from modgrok.paper import figure1, table1
+from modgrok.reproduction import figure1, table1
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
 
-PNG = b"\x89PNG\r\n\x1a\n"
 
-
-def check_table1(result: dict) -> None:
-    assert [(row["modulus"], row["published_mse"]) for row in result["rows"]] == [
+def check_table1(result: ItemResult) -> None:
+    assert [(row["modulus"], row["published_mse"]) for row in result.rows] == [
         (97, 0.007674), (97, 0.007660), (97, 0.007683), (23, 0.009758), (23, 0.009757), (23, 0.010201),
     ]  # fmt: skip
-    for row in result["rows"]:
+    for row in result.rows:
         assert row["accuracy_table"] == row["accuracy_printed"] == 1.0
         assert row["mse_table"] == pytest.approx(row["published_mse"], rel=0.15)
         assert row["mse_printed"] > 1.2 * row["mse_table"]
-    assert result["verdict"] == "reproduced"
+    assert result.verdict is Verdict.REPRODUCED
 
 
 def test_table1_quick(capsys, tmp_path):
     assert cli.main(["paper", "table1", "--quick", "--json", "--out", str(tmp_path)]) == 0
     printed = json.loads(capsys.readouterr().out)
-    check_table1(printed)
-    stored = json.loads((tmp_path / "table1.json").read_text())
-    assert stored["rows"] == printed["rows"]
+    check_table1(ItemResult.from_json(printed))
     assert printed["files"] == [str(tmp_path / "table1.json")]
+    assert isinstance(printed["seconds"], float)
+    assert printed["why"].startswith("errors within ")
+    assert json.loads((tmp_path / "table1.json").read_text()) == printed
 
 
 @pytest.mark.slow
 def test_table1_in_full():
-    result = table1.compute()
+    result = table1.compute(Effort())
     check_table1(result)
-    assert result["settings"]["seeds"] >= 5
+    assert result.settings["seeds"] >= 5
 
 
 def test_table1_differs_when_it_should(monkeypatch):
     """The verdict follows the numbers: with another published error it is not 'reproduced'."""
     monkeypatch.setattr(table1, "POLYNOMIALS", table1.POLYNOMIALS[:1])
     monkeypatch.setattr(table1, "PUBLISHED_MSE", {5: (0.5,)})
-    result = table1.compute(quick=True)
-    assert result["verdict"] == "differs"
-    assert len(result["rows"]) == 1
+    result = table1.compute(Effort("quick"))
+    assert result.verdict is Verdict.DIFFERS
+    assert len(result.rows) == 1
 
 
 def test_widths_needed_grow_with_the_terms(monkeypatch):
@@ -73,32 +72,13 @@ def test_the_fit_of_a_known_law():
     assert figure1.exponential_fit(curves) == pytest.approx((np.log(4), 4.0))
 
 
-def drawn(result: dict, folder: Path) -> list[bytes]:
-    paths = figure1.draw(result, folder)
-    assert paths == [folder / "figure1.png", folder / "figure1.svg"]
-    assert sorted(folder.iterdir()) == sorted(paths)
-    return [path.read_bytes() for path in paths]
-
-
-def test_figure1_is_drawn_from_the_stored_result(tmp_path):
-    curves = [
-        {"terms": s, "widths": [8, 16, 32, 64], "best_accuracy": [0.2, 0.7, 1.0, 1.0], "width_100": 2 * 4**s}
-        for s in (2, 3)
-    ]
-    stored = json.loads(json.dumps({"settings": {"modulus": 23}, "measured": {"rate": 1.4}, "curves": curves}))
-    png, svg = drawn(stored, tmp_path / "one")
-    assert png.startswith(PNG) and len(png) > 10_000
-    assert b"<svg" in svg and b"S = 2" in svg
-    assert [png, svg] == drawn(stored, tmp_path / "two"), "the same data give the same bytes"
-
-
 @pytest.mark.slow
 def test_figure1_in_full(capsys, tmp_path):
     assert cli.main(["paper", "figure1", "--json", "--out", str(tmp_path)]) == 0
-    result = json.loads(capsys.readouterr().out)
-    widths = [row["smallest_width_for_100_percent"] for row in result["rows"]]
-    assert [row["terms"] for row in result["rows"]] == [2, 3, 4, 5]
+    result = ItemResult.from_json(json.loads(capsys.readouterr().out))
+    widths = [row["smallest_width_for_100_percent"] for row in result.rows]
+    assert [row["terms"] for row in result.rows] == [2, 3, 4, 5]
     assert widths == sorted(widths)
-    assert result["measured"]["growth_per_term"] > 2
-    assert result["verdict"] == "reproduced"
+    assert result.measured["growth_per_term"] > 2
+    assert result.verdict is Verdict.REPRODUCED
     assert {path.name for path in tmp_path.iterdir()} == {"figure1.json", "figure1.png", "figure1.svg"}

@@ -1,36 +1,38 @@
 """The strong hypothesis: what rows mean, what is stored and gone on from; trained only at toy size."""
 
-import json
+from __future__ import annotations
 
 import pytest
-from strong_rows import rows
+from strong_rows import strong_rows as rows
 
-from modgrok.paper import strong, strong_result
-from modgrok.training.presets import preset
+from modgrok.errors import InputError
+from modgrok.reproduction import strong, strong_result
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.training.config import TrainConfig
 
 
-def findings(result):
-    return {cell["polynomial"]: cell["finding"] for cell in result["rows"][0]["cells"]}
+def findings(result: ItemResult) -> dict[str, str]:
+    return {cell["polynomial"]: cell["finding"] for cell in result.rows[0]["cells"]}
 
 
 def test_a_setting_that_learns_the_class_agrees():
     result = strong_result.result_of(rows("A"))
-    assert result["verdict"] == "reproduced"
+    assert result.verdict is Verdict.REPRODUCED
     assert findings(result) == {
         "n1 + n2": "control",
         "n1 n2": "control",
         "(2n1 + 3n2)^4": "agrees",
-        "(2n1 + 3n2)^4 - n1^2": "as predicted",
+        "(2n1 + 3n2)^4 - n1^2": "twins and guesses",
     }
-    assert result["rows"][0]["loss_law"] == pytest.approx(-0.7, abs=0.3)
-    assert json.dumps(result, allow_nan=False)
+    assert result.rows[0]["loss_law"] == pytest.approx(-0.7, abs=0.3)
+    assert ItemResult.from_json(result.to_json()) == result
 
 
 def test_a_polynomial_of_the_class_that_is_not_learned_contradicts():
     result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4": 0.98}))
-    assert (result["verdict"], findings(result)["(2n1 + 3n2)^4"]) == ("differs", "contradicts")
+    assert (result.verdict, findings(result)["(2n1 + 3n2)^4"]) == (Verdict.DIFFERS, "contradicts")
     text = "Contradicts the hypothesis: (2n1 + 3n2)^4 mod 23 in A: 98.0% (training rows 100.0%)"
-    assert f"{text}; not trained for longer yet." in result["notes"]
+    assert f"{text}; not trained for longer yet." in result.notes
 
 
 def test_a_second_look_may_find_it_learned():
@@ -41,12 +43,12 @@ def test_a_second_look_may_find_it_learned():
         result = strong_result.result_of(first + half_rows + more_rows)
         assert findings(result)[polynomial] == finding
         words = f"after 100 steps on 50% of the table {half:.1%}; after 100 steps on 80% of the table {more:.1%}."
-        assert any(words in note for note in result["notes"])
-        assert result["verdict"] == ("differs" if finding == "contradicts" else "reproduced")
+        assert any(words in note for note in result.notes)
+        assert result.verdict is (Verdict.DIFFERS if finding == "contradicts" else Verdict.REPRODUCED)
 
 
 def test_contradictions_are_looked_at_again_for_longer():
-    config = preset(expression="n1 + n2", modulus=23, width=8, steps=10)
+    config = TrainConfig("n1 + n2", 23, width=8, steps=10)
     group = strong.first_look("A", config, 2)
     stored = [row | {"learning_rate": rate} for rate in (0.01, 0.02) for row in rows("A", {"(2n1 + 3n2)^4": 0.5})]
     stored += [row | {"learning_rate": 0.03} for row in rows("A", {"(2n1 + 3n2)^4": 0.7})]
@@ -58,29 +60,38 @@ def test_contradictions_are_looked_at_again_for_longer():
 
 def test_a_setting_that_fails_a_control_is_no_evidence():
     weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}))
-    assert weak["rows"][0]["finding"] == "settings too weak"
-    assert weak["verdict"] == "no setting was strong enough to tell"
+    assert weak.rows[0]["finding"] == "settings too weak"
+    assert weak.verdict is Verdict.UNDECIDED
+    assert strong.summarise(weak).why == "no setting was strong enough to tell"
     both = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}) + rows("B"))
-    assert both["verdict"] == "reproduced" and both["measured"]["contradictions"] == 0
+    assert both.verdict is Verdict.REPRODUCED and both.measured["contradictions"] == 0
 
 
 def test_only_variants_that_learn_the_controls_count():
     tuned = rows("A", {"n1 + n2": 0.9}, rate=0.1) + rows("A", {"(2n1 + 3n2)^4": 0.2}, rate=0.3)
-    found = strong_result.result_of(tuned)["rows"][0]
+    found = strong_result.result_of(tuned).rows[0]
     assert (found["variants"], found["variants_that_count"], found["in_class"]) == (2, 1, 0.2)
-    better = strong_result.result_of(tuned + rows("A", {"(2n1 + 3n2)^4": 0.995}, rate=0.4))["rows"][0]
+    better = strong_result.result_of(tuned + rows("A", {"(2n1 + 3n2)^4": 0.995}, rate=0.4)).rows[0]
     assert better["finding"] == "agrees" and better["cells"][2]["learning_rate"] == 0.4
 
 
-def test_learning_beyond_the_prediction_is_named():
+def test_learning_more_than_twins_and_guesses_is_named():
     result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}))
     assert findings(result)["(2n1 + 3n2)^4 - n1^2"] == "beyond"
-    assert result["measured"]["learned_outside_the_class"] == 1
+    assert result.measured["learned_outside_the_class"] == 1
 
 
 def test_the_counterexamples_are_outside_every_family():
     for polynomial in strong.LEARNED_OUTSIDE:
-        assert strong_result.prediction(polynomial, 97)["verdict"] == "not-in-class"
+        assert strong_result.known_before(polynomial, 97)["verdict"] == "not-in-class"
+
+
+def test_what_is_known_before_training_is_the_verdict_and_what_twins_and_guesses_give():
+    """Modulo 23 no rows of n1 + n2 are equal, so all is guessed; cubing makes equal rows modulo 97."""
+    assert strong_result.known_before("n1 + n2", 23) == {"verdict": "in-class", "twins_and_guesses": 1 / 23}
+    assert strong_result.known_before("(5n1^3 + 2n2^4)^2 - n2", 97)["twins_and_guesses"] == pytest.approx(
+        0.745, abs=0.001
+    )
 
 
 def test_the_grid_has_every_kind_and_enough_networks():
@@ -95,9 +106,7 @@ def test_the_grid_has_every_kind_and_enough_networks():
 
 
 def tiny_groups():
-    configs = [
-        preset(expression="n1 + n2", modulus=23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")
-    ]
+    configs = [TrainConfig("n1 + n2", 23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")]
     return [
         strong.Group(config.loss, config, 1, ("n1 + n2", "n1 n2"), ((0.01, 1.0),), (0.5, 0.8)) for config in configs
     ]
@@ -117,9 +126,7 @@ def test_rows_are_stored_and_gone_on_from(tmp_path, monkeypatch):
     assert strong.train_missing([first, second], store) == both
 
 
-def test_the_figure_is_drawn_from_the_result(tmp_path):
-    result = json.loads(json.dumps(strong_result.result_of(rows("A") + rows("B", {"(2n1 + 3n2)^4": 0.5}))))
-    paths = strong.draw(result, tmp_path)
-    assert [path.name for path in paths] == ["strong.png", "strong.svg"]
-    text = paths[1].read_text()
-    assert "predicted" in text and "(2n1 + 3n2)^4 - n1^2 †" in text
+def test_without_a_folder_rows_are_kept_in_memory_and_a_time_limit_may_leave_none(monkeypatch):
+    monkeypatch.setattr(strong, "groups", lambda *, quick: tiny_groups()[:1])
+    with pytest.raises(InputError, match="no setting was trained within 1e-09 seconds; give a longer --time-limit"):
+        strong.compute(Effort("quick", time_limit=1e-9))

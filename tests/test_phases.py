@@ -10,7 +10,6 @@ from modgrok.compiler.phases import (
     count_design,
     exact_design,
     narrow_design,
-    random_design,
     real_design,
 )
 from modgrok.errors import InputError
@@ -80,25 +79,6 @@ def test_count_design_is_the_conjunction_of_bits(terms):
     np.testing.assert_allclose(logits[:, 0], bits.all(axis=1), rtol=0, atol=1e-12)
 
 
-def test_random_design_is_right_on_average_and_noisy():
-    rng = np.random.default_rng(1)
-    angles, class_angles = rng.uniform(0, 2 * pi, (200, 2)), rng.uniform(0, 2 * pi, 5)
-    wanted = np.cos(angles.sum(axis=1)[:, None] - class_angles)
-    errors = [
-        np.sqrt(np.mean((design_logits(random_design(2, width, rng=rng), angles, class_angles) - wanted) ** 2))
-        for width in (400, 40_000)
-    ]
-    assert 0.02 < errors[0] < 0.5
-    assert 5 < errors[0] / errors[1] < 20
-
-
-def test_random_design_has_the_papers_amplitude():
-    design = random_design(3, 2000, rng=np.random.default_rng(0))
-    amplitude = (8 / (2000 * 6)) ** (1 / 4)
-    assert design.amplitude == pytest.approx(amplitude) and design.readout_amplitude == pytest.approx(amplitude)
-    np.testing.assert_allclose(design.readout_phase, -design.phase.sum(axis=0))
-
-
 def test_gain_of_the_exact_design_in_closed_form():
     for terms in range(1, 7):
         assert exact_design(terms).gain == pytest.approx((2 * terms) ** terms / np.prod(range(1, terms + 1)))
@@ -124,7 +104,5 @@ def test_bad_input_is_refused():
         best_design(13)
     with pytest.raises(InputError, match="known for 3 and 4 terms, got 5"):
         compact_design(5)
-    with pytest.raises(InputError, match="width of at least 1 per frequency, got 0"):
-        random_design(2, 0, rng=np.random.default_rng(0))
     with pytest.raises(InputError, match="must need the full power 2"):
         count_design((0.0, 1.0, 2.0))

@@ -91,8 +91,9 @@ def test_wires_have_names():
     plan = plan_by_terms(parse("n2 n5 + n2"), 7, flat=True)
     assert [plan.wire_name(wire) for wire in range(4)] == ["n2", "n5", "e1", "e2"]
     about = plan.describe(plan.steps[-1], 30)
-    assert about["kind"] == "sum" and about["width"] == 30 and about["order"] == 7
-    assert sorted(about["inputs"]) == ["e1", "n2"]
+    assert (about.kind, about.width, about.group_order, about.absorbing) == ("sum", 30, 7, False)
+    assert sorted(about.inputs) == ["e1", "n2"]
+    assert plan.describe(plan.steps[0], 9).absorbing, "zero times anything is zero"
 
 
 def test_logarithms_and_the_absorbing_zero():

@@ -1,24 +1,19 @@
-"""The loss law: curves, normalisation, what is covered, and predictions from the table alone."""
+"""The loss law: curves, normalisation, what is covered, and expectations from the table alone."""
 
 import dataclasses
 
 import numpy as np
 import pytest
 
-from modgrok.loss_law.law import (
-    BINS,
-    Curve,
-    calibration,
-    cross_validated,
-    expected_accuracy,
-    fit_curve,
-    odds,
-    predict_from_table,
-    random_features,
-    with_errors,
-)
+from modgrok.files import write_json
+from modgrok.loss_law.calibration import calibration, read_calibration
+from modgrok.loss_law.curve import BINS, cross_validated, fit_curve, with_errors
+from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.from_table import at_least_twins, complexity, expected_from_table
+from modgrok.loss_law.law import expected_from_loss, odds, random_features
+from modgrok.separable.complexity import effective_rank
+from modgrok.training.config import TrainConfig
 from modgrok.training.data import function_table
-from modgrok.training.steps import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 97)
 
@@ -83,19 +78,21 @@ def test_odds_set_the_unexplained_share_against_the_explained_one():
 
 
 def test_low_losses_mean_that_a_network_has_generalised_and_high_ones_that_it_has_not():
-    learned, not_learned = expected_accuracy(0.0002, CONFIG), expected_accuracy(0.00505, CONFIG)
+    learned, not_learned = expected_from_loss(0.0002, CONFIG), expected_from_loss(0.00505, CONFIG)
     assert learned.covered and learned.value > 0.99 and learned.error < 0.01
     assert not_learned.covered and not_learned.value < 0.05
-    assert str(learned) == f"expected test accuracy from the training loss alone: 1.00 ± {learned.error:.2f}"
+    assert learned.summary().startswith("expected test accuracy 99.") and "from the training loss alone" in str(learned)
     assert "at exactly these settings" in learned.reason
-    assert learned.json()["covered"] is True
+    assert learned.to_json() == {
+        "value": learned.value, "error": learned.error, "reason": learned.reason, "source": "training loss"
+    }  # fmt: skip
 
 
 def test_between_the_settings_of_the_census_one_curve_serves():
-    found = expected_accuracy(0.0002, dataclasses.replace(CONFIG, modulus=83, width=300, steps=1200))
+    found = expected_from_loss(0.0002, dataclasses.replace(CONFIG, modulus=83, width=300, steps=1200))
     assert found.covered and found.value > 0.97 and "by the odds of random tables" in found.reason
-    own = [expected_accuracy(loss, CONFIG).value for loss in (0.002, 0.003, 0.004)]
-    one = [expected_accuracy(loss, dataclasses.replace(CONFIG, steps=1001)).value for loss in (0.002, 0.003, 0.004)]
+    own = [expected_from_loss(loss, CONFIG).value for loss in (0.002, 0.003, 0.004)]
+    one = [expected_from_loss(loss, dataclasses.replace(CONFIG, steps=1001)).value for loss in (0.002, 0.003, 0.004)]
     assert np.abs(np.subtract(own, one)).max() < 0.15
 
 
@@ -103,6 +100,7 @@ def test_between_the_settings_of_the_census_one_curve_serves():
     "change, reason",
     [
         ({"modulus": 23}, "for modulus 43 to 113, not 23"),
+        ({"modulus": 91}, "modulo primes, not 91 = 7 · 13"),
         ({"width": 5000}, "for width 250 to 500, not 5000"),
         ({"fraction": 1.0}, "for fraction 0.3 to 0.7, not 1"),
         ({"steps": 100}, "for steps 1000 to 1500, not 100"),
@@ -113,36 +111,67 @@ def test_between_the_settings_of_the_census_one_curve_serves():
     ],
 )
 def test_what_is_not_covered_says_so(change, reason):
-    found = expected_accuracy(0.001, dataclasses.replace(CONFIG, **change))
+    found = expected_from_loss(0.001, dataclasses.replace(CONFIG, **change))
     assert (found.value, found.error, found.covered) == (None, None, False)
-    assert reason in found.reason and str(found).startswith("no accuracy expected from the training loss: ")
+    assert reason in found.reason and found.summary().startswith("no test accuracy to expect from the training loss: ")
 
 
-def predicted(text, modulus=97, *, fraction=0.5, in_class=False, redundancy=0.0):
+@pytest.mark.parametrize("loss", [None, float("nan"), float("inf")])
+def test_a_training_that_diverged_tells_nothing(loss):
+    found = expected_from_loss(loss, CONFIG)
+    assert not found.covered and "not a finite number" in found.reason
+
+
+def expected(text, modulus=97, *, fraction=0.5, in_class=False, redundancy=0.0):
     table, variables = function_table(text, modulus)
     grid = table.reshape((modulus,) * variables)
-    return predict_from_table(grid, modulus, fraction=fraction, in_class=in_class, redundancy=redundancy)
+    return expected_from_table(grid, modulus, fraction=fraction, in_class=in_class, redundancy=redundancy)
 
 
-def test_a_table_is_enough_for_a_prediction():
+def test_a_table_is_enough_for_an_expectation():
     """Measured on half of the table: 1.00 and 0.03 – 0.04 (width 500, 1500 steps)."""
-    assert predicted("8x^5 y + 34x^9 y^5").value > 0.7
-    assert predicted("46x y^5 + 33x^3 y^10").value < 0.1
-    assert predicted("n1 n2", in_class=True).value == 1.0
-    assert predicted("46x y^5 + 33x^3 y^10", redundancy=0.4).value == 0.4
-    shares = [predicted("x^2 y + y^2", fraction=fraction).value for fraction in (0.3, 0.4, 0.5, 0.7)]
+    assert expected("8x^5 y + 34x^9 y^5").value > 0.7
+    assert expected("46x y^5 + 33x^3 y^10").value < 0.1
+    assert expected("n1 n2", in_class=True).value == 1.0
+    raised = expected("46x y^5 + 33x^3 y^10", redundancy=0.4)
+    assert raised.value == 0.4 and "the redundancy promises more" in raised.reason
+    shares = [expected("x^2 y + y^2", fraction=fraction).value for fraction in (0.3, 0.4, 0.5, 0.7)]
     assert shares == sorted(shares) and shares[0] < shares[-1]
 
 
-def test_a_table_outside_the_census_falls_back_on_verdict_and_redundancy():
-    found = predicted("n1^2 + n1 n2", 23, redundancy=0.3)
-    assert (found.value, found.error, found.covered) == (0.3, None, False) and "moduli from 43 to 113" in found.reason
-    assert predicted("n1 + n2 + n3", 11, in_class=True).value == 1.0
+def test_a_table_outside_the_census_has_no_expectation():
+    found = expected("n1^2 + n1 n2", 23, redundancy=0.3)
+    assert (found.value, found.error, found.covered) == (None, None, False)
+    assert "modulo primes from 43 to 113" in found.reason and "the modulus is 23" in found.reason
+    assert expected("n1 + n2 + n3", 11, in_class=True).value is None
+    assert expected("n1 + n2", 91, in_class=True).value is None
+    assert expected("n1 n2", 97, fraction=0.9, in_class=True).value is None
 
 
-def test_the_calibration_says_how_it_was_made():
+def test_the_expectation_from_a_table_is_the_function_whose_errors_a_census_measures():
+    text = "8x^5 y + 34x^9 y^5"
+    grid = function_table(text, 97)[0].reshape(97, 97)
+    (curve,) = (entry.curve for entry in calibration().from_table.curves if entry.fraction == 0.5)
+    value = float(at_least_twins(curve.at(complexity(effective_rank(grid), False)), 0.1))
+    found = expected(text, redundancy=0.1)
+    assert (found.value, found.error) == (value, curve.error(value))
+
+
+def test_an_expectation_in_one_line():
+    assert (
+        repr(Expectation(0.5, 0.1, "", "probe"))
+        == "<Expectation: expected test accuracy 50.0 % ± 10.0 %, from a probe>"
+    )
+    assert (
+        repr(Expectation(None, None, "why", "table")) == "<Expectation: no test accuracy to expect from the table: why>"
+    )
+
+
+def test_the_calibration_says_how_it_was_made(tmp_path):
     known = calibration()
-    assert known["made_by"].startswith("modgrok census fit") and known["networks"] >= 5000
-    for own in known["settings"]:
-        curve = Curve(**{name: tuple(values) for name, values in own["curve"].items()})
-        assert len(curve.errors) == len(BINS) - 1 and list(curve.accuracy) == sorted(curve.accuracy, reverse=True)
+    assert known.made_by.startswith("modgrok census fit") and known.networks >= 5000
+    for own in known.settings:
+        assert len(own.curve.errors) == len(BINS) - 1
+        assert list(own.curve.accuracy) == sorted(own.curve.accuracy, reverse=True)
+    write_json(tmp_path / "law.json", known.to_json())
+    assert read_calibration(tmp_path / "law.json") == known

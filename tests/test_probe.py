@@ -3,22 +3,39 @@
 import numpy as np
 import pytest
 
+from modgrok.answers import probe as probing
 from modgrok.answers.probe import probe_table
-from modgrok.census.families import expression_values
-from modgrok.errors import InputError
+from modgrok.censuses.families import expression_values
 
 
-@pytest.mark.usefixtures("unchecked")
-def test_probes_where_the_law_was_not_measured_are_refused():
-    with pytest.raises(InputError, match="for modulus 43 to 113, not 23"):
-        probe_table(expression_values("x y", 23), 23)
-    with pytest.raises(InputError, match="functions of two variables, got 3"):
-        probe_table(np.zeros((43, 43, 43), int), 43)
+@pytest.fixture
+def short(monkeypatch):
+    monkeypatch.setattr(probing, "STEPS", 2)
+    monkeypatch.setattr(probing, "SEGMENT", 2)
+
+
+def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_that_is_all(short):
+    for table, modulus, reason in (
+        (expression_values("x y", 7), 7, "for modulus 43 to 113, not 7"),
+        (np.zeros((5, 5, 5), int), 5, "for modulus 43 to 113, not 5"),
+    ):
+        found = probe_table(table, modulus)
+        assert (found.expected.value, found.expected.covered, found.expected.source) == (None, False, "probe")
+        assert reason in found.expected.reason
+        assert found.train_loss > 0 and 0 <= found.test_accuracy <= 1
+        assert "its test rows say" in found.summary()
+
+
+def test_a_table_too_large_is_not_trained_on():
+    found = probe_table(np.zeros((43, 43, 43), int), 43)
+    assert (found.train_loss, found.test_accuracy, found.expected.value) == (None, None, None)
+    assert "up to 65,536 cells, this one has 79,507" in found.expected.reason
+    assert found.to_json()["train_loss"] is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("text, low, high", [("8x^5 y + 34x^9 y^5", 0.95, 1.0), ("46x y^5 + 33x^3 y^10", 0.0, 0.1)])
 def test_a_probe_knows_what_networks_learn_outside_the_class(text, low, high):
-    found = probe_table(expression_values(text, 97), 97).json()
-    assert low <= found["predicted_test_accuracy"] <= high
-    assert abs(found["predicted_test_accuracy"] - found["measured_test_accuracy"]) < 0.1
+    found = probe_table(expression_values(text, 97), 97).to_json()
+    assert low <= found["value"] <= high and found["source"] == "probe"
+    assert abs(found["value"] - found["test_accuracy"]) < 0.1

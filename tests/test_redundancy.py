@@ -1,4 +1,4 @@
-"""The lookup ceiling, against enumeration, sampling and a memoriser written out by hand."""
+"""Redundancy, against enumeration, sampling and a memoriser written out by hand."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from separable_cases import CASES, table_of
 
 from modgrok.errors import InputError
 from modgrok.separable import redundancy, redundancy_of_split
+from modgrok.separable.redundancy import twins_and_guesses
 
 
 def memoriser_accuracy(table: np.ndarray, train: np.ndarray) -> Fraction:
@@ -46,6 +47,20 @@ def test_no_twins_and_only_twins():
     assert redundancy(table_of(lambda a, b: a * b, 11), 0.5) == 0.0
     assert redundancy(np.zeros((11, 11), dtype=int), 0.5) == 1.0
     assert redundancy(np.zeros((2, 2), dtype=int), 0.25) == 1.0
+
+
+def test_a_memoriser_that_guesses_is_right_on_twins_and_on_one_guess_in_p():
+    table = table_of(lambda a, b: a**2 + b, 11)
+    rng = np.random.default_rng(0)
+    hits, tests = 0, 0
+    for _ in range(300):
+        train = rng.permutation(121).reshape(11, 11) < 60
+        known = {(a * a % 11, b) for a, b in np.argwhere(train).tolist()}
+        for a, b in np.argwhere(~train).tolist():
+            hits += (a * a % 11, b) in known or rng.integers(11) == table[a, b]
+            tests += 1
+    assert hits / tests == pytest.approx(twins_and_guesses(redundancy(table, 60 / 121), 11), abs=0.01)
+    assert twins_and_guesses(0.0, 97) == 1 / 97 and twins_and_guesses(1.0, 97) == 1.0
 
 
 def test_three_axes_have_twins_too():

@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 
 from modgrok.errors import InputError
-from modgrok.networks import network
+from modgrok.files import read_columns
+from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.training import runs
-from modgrok.training.steps import TrainConfig
+from modgrok.training.checkpoints import COLUMNS
+from modgrok.training.config import TrainConfig
+from modgrok.training.runs import load_run, resume, train, train_config
 
 CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
 SAME_FILES = ("metrics.parquet", "neurons.parquet", "weights.safetensors", "checkpoint.safetensors")
@@ -28,31 +31,34 @@ def contents(folder, names=SAME_FILES):
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "unbroken"
-    return folder, runs.train_run(CONFIG, folder)
+    return folder, train_config(CONFIG, folder)
 
 
 def test_a_run_folder_holds_everything(unbroken):
-    folder, result = unbroken
+    folder, run = unbroken
     assert json.loads((folder / "config.json").read_text())["width"] == 60
     assert runs.load_config(folder) == CONFIG
-    assert json.loads((folder / "result.json").read_text()) == result
-    metrics = runs.read_table(folder / "metrics.parquet")
-    assert tuple(metrics) == runs.COLUMNS
+    assert json.loads((folder / "result.json").read_text()) == run.to_json()
+    assert run.files == sorted(folder.iterdir(), key=lambda path: runs.FILES.index(path.name))
+    metrics = read_columns(folder / "metrics.parquet", "modgrok train")
+    assert tuple(metrics) == COLUMNS
     assert metrics["step"].tolist() == [0, 10, 20, 30, 40, 50, 60]
-    assert metrics["test_loss"][-1] == np.float32(result["final"]["test_loss"])
-    neurons = runs.read_table(folder / "neurons.parquet")
+    assert metrics["test_loss"][-1] == np.float32(run.final["test_loss"])
+    neurons = read_columns(folder / "neurons.parquet", "modgrok train")
     assert neurons["ipr_final"].shape == (60,)
-    assert neurons["ipr_final"].mean() == pytest.approx(result["final"]["ipr"], rel=1e-4)
+    assert neurons["ipr_final"].mean() == pytest.approx(run.final["ipr"], rel=1e-4)
     assert neurons["ipr_initial"].mean() == pytest.approx(metrics["ipr"][0], rel=1e-4)
 
 
 def test_the_saved_weights_are_the_network_that_was_measured(unbroken):
-    folder, result = unbroken
-    trained = network.load(folder)
+    folder, run = unbroken
+    trained = load(folder)
     assert (trained.method, trained.expression, trained.modulus) == ("trained", "n1 n2", 11)
     assert trained.settings["learning_rate"] == 0.005
-    train, test = result["train_rows"], result["test_rows"]
-    final = result["final"]
+    rows = np.stack(np.unravel_index(np.arange(121), (11, 11)), axis=1)
+    np.testing.assert_array_equal(trained(rows), run.network(rows))
+    train, test = run.train_rows, 121 - run.train_rows
+    final = run.final
     hits = final["train_accuracy"] * train + final["test_accuracy"] * test
     assert verify(trained).accuracy == pytest.approx(hits / 121)
     assert verify(trained).mse == pytest.approx(
@@ -62,43 +68,71 @@ def test_the_saved_weights_are_the_network_that_was_measured(unbroken):
 
 def test_a_stopped_run_goes_on_bit_for_bit(unbroken, tmp_path):
     seen = []
-    result = runs.train_run(CONFIG, tmp_path / "run", on_point=seen.append, stop=lambda: len(seen) == 3)
-    assert (result["finished"], result["step"]) == (False, 30)
+    run = train_config(CONFIG, tmp_path / "run", on_point=seen.append, stop=lambda: len(seen) == 3)
+    assert (run.finished, run.step) == (False, 30)
     assert [point.row["step"] for point in seen] == [10, 20, 30]
-    result = runs.train_run(CONFIG, tmp_path / "run")
-    assert result["finished"] and result["final"] == unbroken[1]["final"]
+    assert [point.steps for point in seen] == [10, 20, 30]
+    half = load_run(tmp_path / "run")
+    assert (half.finished, half.step, half.config) == (False, 30, CONFIG)
+    run = resume(tmp_path / "run")
+    assert run.finished and run.final == unbroken[1].final
     assert contents(tmp_path / "run") == contents(unbroken[0])
 
 
 def test_more_steps_go_on_from_a_finished_run(unbroken, tmp_path):
-    runs.train_run(replace(CONFIG, steps=25), tmp_path / "run")
-    result = runs.train_run(CONFIG, tmp_path / "run")
-    assert result["final"] == unbroken[1]["final"]
+    train_config(replace(CONFIG, steps=25), tmp_path / "run")
+    run = resume(tmp_path / "run", steps=60)
+    assert run.final == unbroken[1].final and run.config == CONFIG
     assert contents(tmp_path / "run") == contents(unbroken[0])
 
 
 def test_a_finished_run_is_reused_and_overwritten_on_request(unbroken):
-    folder, result = unbroken
-    before = contents(folder)
-    again = runs.train_run(CONFIG, folder, on_point=lambda point: pytest.fail("it trained"))
-    assert again == result | {"reused": True}
-    trained = runs.train_run(CONFIG, folder, overwrite=True)
-    assert not trained["reused"]
+    folder, run = unbroken
+    before, stored = contents(folder), json.loads((folder / "result.json").read_text())
+    again = train_config(CONFIG, folder, on_point=lambda point: pytest.fail("it trained"))
+    assert again.reused and again.to_json() == stored | {"reused": True}
+    for name in ("metrics", "neurons"):
+        ours, theirs = getattr(again, name), getattr(run, name)
+        assert list(ours) == list(theirs)
+        for column in ours:
+            np.testing.assert_array_equal(ours[column], theirs[column])
+    trained = train_config(CONFIG, folder, overwrite=True)
+    assert not trained.reused
     assert contents(folder) == before
+
+
+def test_a_run_in_memory_is_the_run_in_a_folder(unbroken):
+    """`train` takes the settings as keywords, and leaves no trace without a folder."""
+    run = train("n1 n2", 11, width=60, steps=60, fraction=0.7)
+    assert run.config == CONFIG and run.final == unbroken[1].final
+    assert run.folder is None and run.files == []
+    for name, column in unbroken[1].metrics.items():
+        np.testing.assert_array_equal(run.metrics[name], column)
+    written = train("n1 n2 mod 11", width=60, steps=1)
+    assert written.config.modulus == 11, "the modulus may stand in the expression"
+
+
+def test_a_run_says_what_was_measured_where(unbroken):
+    run = unbroken[1]
+    assert run.residue_order.name == "multiplicative" and run.ipr_blocks == ["n1", "n2", "readout"]
+    composed = train("(n1 + n2^2)^3", 7, width=8, steps=1)
+    assert composed.ipr_blocks == ["n1"], "squares and cubes modulo 7 lie on no circle"
+    transformer = train("n1 n2", 7, model="transformer", width=8, steps=1)
+    assert transformer.ipr_blocks == ["n1"], "its embedding is shared, and its readout is no block"
 
 
 KILLED = """
 import sys
 from pathlib import Path
-from modgrok.training import runs
-from modgrok.training.steps import TrainConfig
+from modgrok.training.config import TrainConfig
+from modgrok.training.runs import train_config
 config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
 def on_point(point):
     print(int(point.row["step"]), flush=True)
     if "die" in sys.argv and point.row["step"] >= 30:
         import time
         time.sleep(60)
-runs.train_run(config, Path(sys.argv[1]), checkpoint_seconds=0, on_point=on_point)
+train_config(config, Path(sys.argv[1]), checkpoint_seconds=0, on_point=on_point)
 """
 
 
@@ -111,7 +145,7 @@ def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_
         os.kill(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "weights.safetensors").exists()
-    assert runs.read_table(folder / "metrics.parquet")["step"][-1] == 20
+    assert read_columns(folder / "metrics.parquet", "modgrok train")["step"][-1] == 20
     resumed = subprocess.run([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True, check=True)
     assert resumed.stdout.split() == ["30", "40", "50", "60"]
     assert contents(folder) == contents(unbroken[0])
@@ -122,7 +156,7 @@ def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_
     [
         (
             {"learning_rate": 0.01},
-            "holds another run .learning_rate is 0.005 there and 0.01 here.*--resume .*--overwrite",
+            "holds another run .learning_rate is 0.005 there and 0.01 here.*--resume .*--out.*--overwrite",
         ),
         ({"seed": 3, "width": 5}, "width is 60 there and 5 here; seed is 0 there and 3 here"),
         ({"steps": 10}, "it has 60 steps, more than 10"),
@@ -131,33 +165,42 @@ def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_
 def test_another_experiment_does_not_enter_the_folder(unbroken, change, text):
     before = contents(unbroken[0])
     with pytest.raises(InputError, match=text):
-        runs.train_run(replace(CONFIG, **change), unbroken[0])
+        train_config(replace(CONFIG, **change), unbroken[0])
     assert contents(unbroken[0]) == before
 
 
 def test_folders_that_are_not_runs_are_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match="is not empty and not a run; choose another folder"):
-        runs.train_run(CONFIG, tmp_path)
+    with pytest.raises(InputError, match=r"is not empty and has no config\.json; choose another folder with --out"):
+        train_config(CONFIG, tmp_path)
     with pytest.raises(InputError, match="is a file; give a folder with --out"):
-        runs.train_run(CONFIG, tmp_path / "thesis.tex")
+        train_config(CONFIG, tmp_path / "thesis.tex")
     with pytest.raises(InputError, match=r"is not a run: it has no config\.json"):
         runs.load_config(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
 def test_a_damaged_checkpoint_is_noticed(tmp_path):
-    runs.train_run(CONFIG, tmp_path / "run", stop=lambda: True)
+    train_config(CONFIG, tmp_path / "run", stop=lambda: True)
     checkpoint = tmp_path / "run" / "checkpoint.safetensors"
     checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"checkpoint\.safetensors was damaged .*; start again with --overwrite"):
-        runs.train_run(CONFIG, tmp_path / "run")
+    with pytest.raises(InputError, match=r"checkpoint\.safetensors was damaged .*; start again with overwrite"):
+        train_config(CONFIG, tmp_path / "run")
 
 
 def test_a_wrong_expression_leaves_no_folder(tmp_path):
+    wrong = replace(CONFIG, expression="n1 +")
     with pytest.raises(InputError, match="the expression ends too early"):
-        runs.train_run(replace(CONFIG, expression="n1 +"), tmp_path / "run")
+        train_config(wrong, tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_wrong_expression_empties_no_folder(tmp_path):
+    train_config(replace(CONFIG, steps=1), tmp_path)
+    before = contents(tmp_path, runs.FILES)
+    with pytest.raises(InputError, match="the order called witness is for functions that need it"):
+        train_config(replace(CONFIG, order="witness"), tmp_path, overwrite=True)
+    assert contents(tmp_path, runs.FILES) == before
 
 
 def test_default_folders_tell_experiments_apart():
@@ -172,5 +215,5 @@ def test_default_folders_tell_experiments_apart():
 
 def test_the_rate_counts_this_sitting_only(unbroken, tmp_path):
     began = time.perf_counter()
-    result = runs.train_run(CONFIG, tmp_path / "run")
-    assert result["steps_per_second"] > 60 / (time.perf_counter() - began)
+    run = train_config(CONFIG, tmp_path / "run")
+    assert run.steps_per_second > 60 / (time.perf_counter() - began)

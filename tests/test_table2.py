@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from modgrok.files import write_json
-from modgrok.networks.circuit import Expert
-from modgrok.paper import table2
-from modgrok.paper.parts import Parts
-from modgrok.separable import classify_table
+from modgrok.reproduction import table2
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.parts import Parts
 from modgrok.training import ensemble
+from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.models import POWER, Rows, apply
-from modgrok.training.steps import TrainConfig
 
 RECORDED = Path(__file__).parent.parent / "benchmarks" / "results" / "table2.json"
 
@@ -39,10 +36,10 @@ RANGES = {
 
 
 def test_the_recorded_run_at_full_settings():
-    result = json.loads(RECORDED.read_text())
-    assert result["settings"] == {"width": 5000, "steps": 2000, "fraction": 0.5, "seeds": 3}
-    assert result["verdict"] == "reproduced" and len(result["rows"]) == 12
-    for row in result["rows"]:
+    result = ItemResult.from_json(json.loads(RECORDED.read_text()))
+    assert result.settings == {"width": 5000, "steps": 2000, "fraction": 0.5, "seeds": 3}
+    assert result.verdict is Verdict.REPRODUCED and len(result.rows) == 12
+    for row in result.rows:
         for part, (least, most) in zip(("train", "test"), RANGES[row["polynomial"], row["modulus"]], strict=True):
             assert least <= round(row[f"{part}_loss"], 4 if most > 0.005 else 5) <= most
         assert row["train_accuracy"] == pytest.approx(1.0)
@@ -51,7 +48,7 @@ def test_the_recorded_run_at_full_settings():
                 assert (run["test_accuracy"], row["verdict"]) == (1.0, "in-class")
             else:
                 assert row["verdict"] == "not-in-class"
-                assert abs(run["test_accuracy"] - row["predicted_test_accuracy"]) < 0.06
+                assert abs(run["test_accuracy"] - row["twins_and_guesses"]) < 0.06
             if row["published_test_accuracy"] == 0.7232:
                 assert abs(run["test_accuracy"] - run["redundancy"]) < 0.01
                 assert "33 of its 97 rows" in row["explanation"]
@@ -75,44 +72,36 @@ def test_rows_are_trained_kept_and_taken_up_again(small, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        table2.compute(quick=True, folder=tmp_path, say=said.append, progress=stop_at_the_second)
+        table2.compute(Effort("quick", tmp_path, say=said.append, progress=stop_at_the_second))
     assert len(said) == 1 and "2 networks modulo 23, 4 steps at " in said[0]
+    assert said[0].endswith("; finished networks are kept")
     kept = json.loads((tmp_path / "table2-parts.json").read_text())
     assert [part["settings"]["expression"] for part in kept] == ["(4n1 + n2^2)^3"]
-    result = table2.compute(quick=True, folder=tmp_path, say=said.append)
+    result = table2.compute(Effort("quick", tmp_path, say=said.append))
     assert "1 networks modulo 23" in said[1]
     monkeypatch.setattr(table2, "train_group", lambda *_: pytest.fail("a finished row was trained again"))
-    assert table2.compute(quick=True, folder=tmp_path)["rows"] == result["rows"]
-    first, second, odd = result["rows"]
+    assert table2.compute(Effort("quick", tmp_path)).rows == result.rows
+    first, second, odd = result.rows
     assert first["runs"][0]["train_loss"] == kept[0]["result"]["train_loss"]
-    assert (first["verdict"], first["predicted_test_accuracy"]) == ("in-class", 1.0)
-    assert second["predicted_test_accuracy"] == pytest.approx(1 / 23)
+    assert (first["verdict"], first["distance_from_twins_and_guesses"]) == ("in-class", None)
+    assert first["twins_and_guesses"] == pytest.approx(first["redundancy"] + (1 - first["redundancy"]) / 23)
+    assert second["twins_and_guesses"] == pytest.approx(1 / 23), "no rows are equal, so all is guessed"
     assert odd["test_accuracy"] is None and odd["test_accuracy_text"] == "72.32, –"
-    assert "--full trains them" in result["notes"][-1] and "3-to-1" in result["notes"][1]
-    assert result["verdict"] == "differs", "four steps do not generalise"
+    assert "--full trains them" in result.notes[-1] and "3-to-1" in result.notes[1]
+    assert result.verdict is Verdict.DIFFERS, "four steps do not generalise"
 
 
 def test_the_mask_is_the_split_that_training_used():
     config = TrainConfig("n1 n2", 11, width=30, steps=60)
-    task = config.task()
-    shape, settings, tables = table2.ensemble_of([config])
-    metrics, experts = train_ensemble(shape, settings, tables, steps=60)
-    mask = table2.train_mask(task.shape, config)
-    assert (mask.shape, mask.sum()) == ((11, 11), task.shape.train_rows)
-    inputs = jnp.stack(jnp.unravel_index(jnp.arange(121), (11, 11)), axis=1)
-    logits = apply(POWER, Expert(experts.embed[0], experts.readout[0], 2), Rows(inputs))
+    shape, settings, tables, orders = ensemble_of([config])
+    metrics, experts = train_ensemble(shape, settings, tables, steps=60, orders=orders)
+    mask = table2.train_mask(shape, config.seed)
+    assert (mask.shape, mask.sum()) == ((11, 11), shape.train_rows)
+    inputs = np.stack(np.unravel_index(np.arange(121), (11, 11)), axis=1)
+    logits = (experts.embed[0, 0][inputs[:, 0]] + experts.embed[0, 1][inputs[:, 1]]) ** 2 @ experts.readout[0]
     hits = (np.argmax(logits, axis=1) == tables[0]).reshape(11, 11)
     assert hits[mask].mean() == pytest.approx(float(metrics.train_accuracy[0, -1]))
     assert hits[~mask].mean() == pytest.approx(float(metrics.test_accuracy[0, -1]))
-
-
-def test_outside_the_class_twins_are_answered_and_the_rest_guessed():
-    x, y = np.mgrid[:5, :5]
-    found = classify_table((x * x * y + y * y + x * y) % 5, 5)
-    assert found.status == "not-in-class"
-    assert table2.predicted_accuracy(found, 0.75) == pytest.approx(0.75 + 0.25 / 5)
-    inside = classify_table((x + y) % 5, 5)
-    assert table2.predicted_accuracy(inside, 0.0) == 1.0
 
 
 def test_losses_are_compared_with_the_published_ones():

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import signal
+from math import isnan
 
 import pytest
 from rich.console import Console
@@ -11,14 +12,22 @@ from rich.console import Console
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
 from modgrok.errors import InputError
-from modgrok.training import bench, runs
-from modgrok.training.steps import TrainConfig
+from modgrok.training import runs
+from modgrok.training.bench import Case, bench
+from modgrok.training.checkpoints import Training
+from modgrok.training.config import TrainConfig
 
 
 def call(command, *words):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
     return command.run(parser.parse_args(words), Console(stderr=True))
+
+
+def shown(capsys, result, **settings):
+    """What people see of a result."""
+    train.show(result, Console(**settings), argparse.Namespace())
+    return capsys.readouterr().out
 
 
 SMALL = ("n1 n2", "--mod", "11", "--width", "40", "--steps", "30")
@@ -28,7 +37,7 @@ def test_every_setting_is_a_flag(tmp_path):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     flags = {action.dest for action in parser._actions}
-    assert set(vars(TrainConfig("n1", 2))) <= flags
+    assert set(vars(TrainConfig("n1", 2))) - {"modulus"} | {"mod"} <= flags
     args = parser.parse_args(
         [*SMALL, "--learning-rate", "0.02", "--power", "3", "--order", "additive", "--eps", "1e-7"]
     )
@@ -38,42 +47,52 @@ def test_every_setting_is_a_flag(tmp_path):
 
 
 def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, capsys):
-    result = call(train, *SMALL, "--out", str(tmp_path / "run"))
+    run = call(train, *SMALL, "--out", str(tmp_path / "run"))
+    result = run.to_json()
+    assert set(result) == set(train.KEYS)
     assert set(result["final"]) == {
         *("train_loss", "test_loss", "train_accuracy", "test_accuracy"),
         *("ipr", "ipr_alive", "alive", "embed_norm", "readout_norm"),
     }
-    assert {"grokked_at", "memorised_at", "steps_per_second", "run_dir", "diagnosis"} <= set(result)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert result["folder"] == str(tmp_path / "run") and train.exit_code(run) == 0
     assert (tmp_path / "run" / "curves.png").stat().st_size > 10_000
-    train.show(result, Console(width=100))
-    shown = capsys.readouterr().out
-    assert (
-        "accuracy" in shown and result["diagnosis"]["text"][:20] in shown and str(tmp_path) in shown.replace("\n", "")
-    )
+    printed = shown(capsys, run, width=100)
+    assert "accuracy" in printed and run.diagnosis.text[:20] in printed
+    assert str(tmp_path) in printed.replace("\n", "")
+    again = call(train, *SMALL, "--out", str(tmp_path / "run"))
+    assert again.reused and "it had finished before, train again with --overwrite" in shown(capsys, again, width=400)
+
+
+def test_functions_whose_weights_are_no_waves_have_no_ipr(tmp_path, capsys):
+    """Squares modulo 7, and squares of their sums: twice what is not zero, once zero, so on no circle."""
+    words = ("(n1^2 + n2^2)^2", "--mod", "7", "--width", "8", "--steps", "1", "--out", str(tmp_path / "run"))
+    run = call(train, *words)
+    assert isnan(run.final["ipr"]) and run.to_json()["final"]["ipr"] is None and run.ipr_blocks == []
+    assert "no IPR: in no order of the residues" in shown(capsys, run, width=400)
 
 
 def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path, monkeypatch, capsys):
-    segment = runs.Training.segment
+    segment = Training.segment
 
     def interrupted(training, steps):
         os.kill(os.getpid(), signal.SIGINT)
         return segment(training, steps)
 
     with monkeypatch.context() as patch:
-        patch.setattr(runs.Training, "segment", interrupted)
+        patch.setattr(Training, "segment", interrupted)
         stopped = call(train, *SMALL, "--out", str(tmp_path / "run"))
-    assert (stopped["finished"], stopped["exit_code"]) == (False, 130)
-    train.show(stopped, Console(width=400))
-    assert f"go on with: modgrok train --resume {tmp_path / 'run'}" in capsys.readouterr().out
+    assert (stopped.finished, train.exit_code(stopped)) == (False, 130)
+    assert f"go on with: modgrok train --resume {tmp_path / 'run'}" in shown(capsys, stopped, width=400)
     resumed = call(train, "--resume", str(tmp_path / "run"), "--steps", "40")
-    assert (resumed["finished"], resumed["step"]) == (True, 40)
+    assert (resumed.finished, resumed.step) == (True, 40)
 
 
 @pytest.mark.parametrize(
     "words, text",
     [
-        (["n1 n2"], "train needs an expression and a modulus"),
+        ([], "train needs an expression and a modulus"),
+        (["n1 n2"], "a modulus is needed; give mod=97"),
         (["--resume", "x", "--width", "3"], "only --steps may be given with it"),
         (["--resume", "/nowhere"], "/nowhere is not a run"),
     ],
@@ -87,23 +106,26 @@ def test_bench_compares_contenders_that_train_the_same_thing(tmp_path, capsys):
     file = tmp_path / "bench.json"
     words = ("train", "--rounds", "2", "--seconds", "0.02", "--case", "11,50,3", "--out", str(file))
     result = call(bench_command, *words)
-    assert json.loads(file.read_text()) == result
-    (case,) = result["cases"]
-    ours, theirs = case["contenders"]["modgrok"], case["contenders"]["jax one-hot"]
-    assert ours["modgrok_is_faster_by"] == 1
-    assert theirs["modgrok_is_faster_by"] == pytest.approx(
-        ours["network_steps_per_second"] / theirs["network_steps_per_second"]
-    )
-    assert ours["loss_after_20_steps"] == pytest.approx(theirs["loss_after_20_steps"], rel=0.1)
-    assert ours["loss_after_20_steps"] < 0.95 / 11
-    bench_command.show(result, Console())
+    assert json.loads(file.read_text()) == result.to_json()
+    assert result.files == (file,) and len(repr(result)) < 200
+    (case,) = result.cases
+    ours, theirs = case.contenders["modgrok"], case.contenders["jax one-hot"]
+    assert ours.modgrok_is_faster_by == 1 and len(ours.by_round) == 2
+    assert theirs.modgrok_is_faster_by == pytest.approx(ours.network_steps_per_second / theirs.network_steps_per_second)
+    assert ours.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=0.1)
+    assert ours.loss_after_20_steps < 0.95 / 11
+    bench_command.show(result, Console(), argparse.Namespace())
     assert "modgrok is faster by" in capsys.readouterr().out
 
 
 def test_a_case_that_cannot_be_read_is_refused():
-    assert bench_command.read_case("97,500,16") == bench.Case(97, 500, 16)
+    assert Case.read("97,500,16") == Case(97, 500, 16)
     for text in ("97,500", "a,b,c"):
         with pytest.raises(InputError, match="a case is P,WIDTH,NETWORKS"):
-            bench_command.read_case(text)
+            Case.read(text)
     with pytest.raises(InputError, match="needs a modulus above 1"):
-        bench_command.read_case("1,2,3")
+        Case.read("1,2,3")
+    with pytest.raises(InputError, match="at least one round and some time, got 0"):
+        bench(rounds=0)
+    with pytest.raises(InputError, match="bench times train, got 'predict'"):
+        bench("predict")

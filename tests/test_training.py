@@ -8,16 +8,30 @@ import numpy as np
 import pytest
 
 from modgrok.errors import InputError
+from modgrok.inspection.order import natural_order
 from modgrok.networks.circuit import Expert
-from modgrok.training import models
+from modgrok.networks.models import MODELS, Power, Rows
+from modgrok.networks.models.base import gathered_sum
 from modgrok.training import steps as training
+from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.objective import squared_error
-from modgrok.training.steps import Shape, TrainConfig, hyper
+from modgrok.training.presets import DEFAULTS, preset
+from modgrok.training.steps import Shape
 
-start, advance, measure, advance_and_measure = (
+advance, measure, advance_and_measure = (
     jax.jit(function, static_argnums=0)
-    for function in (training.start, training.advance, training.measure, training.advance_and_measure)
+    for function in (training.advance, training.measure, training.advance_and_measure)
 )
+
+
+def power(modulus, variables, width):
+    return Power((modulus,) * variables, modulus, width=width)
+
+
+def start(shape, settings, table):
+    """At step 0; periodicity is measured in the additive order."""
+    places = natural_order("additive", shape.model.classes, shape.model.variables).places
+    return jax.jit(training.start, static_argnums=0)(shape, settings, jnp.asarray(table), places)
 
 
 def sum_table(modulus, variables):
@@ -52,9 +66,9 @@ def numpy_adamw(embed, readout, power, inputs, targets, steps, rate=0.005, decay
 @pytest.mark.parametrize("modulus, variables, width", [(7, 2, 12), (5, 3, 8), (11, 1, 6)])
 def test_training_is_adamw_on_the_training_rows(modulus, variables, width, gradient):
     rows = modulus**variables
-    shape = Shape(modulus, variables, width, variables, rows // 2, gradient=gradient)
+    shape = Shape(power(modulus, variables, width), rows // 2, gradient)
     settings, table = hyper(seed=4, train_rows=rows // 2), sum_table(modulus, variables)
-    examples, state = start(shape, settings, jnp.asarray(table))
+    examples, state = start(shape, settings, table)
     train = np.asarray(examples.shuffled)[: rows // 2]
     inputs = [list(product(range(modulus), repeat=variables))[row] for row in train]
     expected = numpy_adamw(
@@ -68,13 +82,13 @@ def test_training_is_adamw_on_the_training_rows(modulus, variables, width, gradi
 
 def test_the_two_gradients_are_one_gradient():
     key = jax.random.key(0)
-    shape = Shape(7, 2, 10, 2, 24, gradient="gather")
+    shape = Shape(power(7, 2, 10), 24, "gather")
     examples, state = start(shape, hyper(seed=0, train_rows=24), jnp.zeros(49, jnp.int32))
-    inputs = training.table_inputs(examples.shuffled[:24], 7, 2)
+    inputs = training.table_inputs(examples.shuffled[:24], (7, 7))
     cotangent = jax.random.normal(key, (24, 10))
 
     def weighted(embed, groups):
-        return jnp.sum(cotangent * models.gathered_sum(embed, inputs, groups))
+        return jnp.sum(cotangent * gathered_sum(embed, inputs, groups))
 
     scatter, gather = (jax.jit(jax.grad(weighted))(state.params.embed, g) for g in (None, examples.groups))
     np.testing.assert_allclose(scatter, gather, rtol=1e-6, atol=1e-6)
@@ -83,10 +97,10 @@ def test_the_two_gradients_are_one_gradient():
 
 @pytest.mark.parametrize("gradient", ["scatter", "gather"])
 def test_rows_past_the_training_set_have_no_influence(gradient):
-    table, settings = jnp.asarray(sum_table(7, 2)), hyper(seed=1, train_rows=20)
+    table, settings = sum_table(7, 2), hyper(seed=1, train_rows=20)
     results = []
     for capacity in (20, 40):
-        shape = Shape(7, 2, 16, 2, capacity, gradient=gradient)
+        shape = Shape(power(7, 2, 16), capacity, gradient)
         examples, state = start(shape, settings, table)
         results.append(advance_and_measure(shape, settings, examples, state, 10)[1])
     np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
@@ -94,8 +108,8 @@ def test_rows_past_the_training_set_have_no_influence(gradient):
 
 def test_metrics_are_what_the_whole_table_says(monkeypatch):
     monkeypatch.setitem(training.BLOCK_BYTES, "cpu", 4 * 20 * 30)
-    shape, settings, table = Shape(11, 2, 20, 2, 70), hyper(seed=2, train_rows=70), sum_table(11, 2)
-    examples, state = start(shape, settings, jnp.asarray(table))
+    shape, settings, table = Shape(power(11, 2, 20), 70), hyper(seed=2, train_rows=70), sum_table(11, 2)
+    examples, state = start(shape, settings, table)
     state, metrics = advance_and_measure(shape, settings, examples, state, 20)
     embed, readout = (np.asarray(leaf, np.float64) for leaf in (state.params.embed, state.params.readout))
     _, logits = numpy_forward(embed, readout, 2, list(product(range(11), repeat=2)))
@@ -110,13 +124,13 @@ def test_metrics_are_what_the_whole_table_says(monkeypatch):
 
 
 def test_blocks_add_up_to_the_whole_gradient(monkeypatch):
-    shape, settings = Shape(7, 2, 16, 2, 30), hyper(seed=1, train_rows=25)
-    examples, state = start(shape, settings, jnp.asarray(sum_table(7, 2)))
+    shape, settings = Shape(power(7, 2, 16), 30), hyper(seed=1, train_rows=25)
+    examples, state = start(shape, settings, sum_table(7, 2))
 
     @jax.jit
     def gradient(params, blocks):
         def loss(params, block, key):
-            logits = models.apply(shape.architecture, params, models.Rows(block.inputs, None, block.weights))
+            logits = shape.model.apply(params, Rows(block.inputs, None, block.weights))
             return jnp.sum(block.weights * squared_error(logits, block.targets))
 
         return training.summed_gradient(loss, params, blocks, jax.random.key(0))
@@ -133,8 +147,8 @@ def test_blocks_add_up_to_the_whole_gradient(monkeypatch):
 
 
 def test_where_it_is_measured_does_not_matter():
-    shape, settings = Shape(7, 2, 16, 2, 24), hyper(seed=1, train_rows=24)
-    examples, state = start(shape, settings, jnp.asarray(sum_table(7, 2)))
+    shape, settings = Shape(power(7, 2, 16), 24), hyper(seed=1, train_rows=24)
+    examples, state = start(shape, settings, sum_table(7, 2))
     whole = advance(shape, settings, examples, state, 30)
     for steps in (1, 9, 20):
         state = advance(shape, settings, examples, state, steps)
@@ -142,8 +156,8 @@ def test_where_it_is_measured_does_not_matter():
 
 
 def test_dead_neurons_leave_no_nan():
-    shape, settings = Shape(11, 2, 50, 2, 60), hyper(seed=0, train_rows=60, weight_decay=40.0)
-    examples, state = start(shape, settings, jnp.asarray(sum_table(11, 2)))
+    shape, settings = Shape(power(11, 2, 50), 60), hyper(seed=0, train_rows=60, weight_decay=40.0)
+    examples, state = start(shape, settings, sum_table(11, 2))
     state, metrics = advance_and_measure(shape, settings, examples, state, 400)
     assert metrics.alive < 25
     assert all(np.isfinite(value) for value in metrics)
@@ -154,27 +168,47 @@ def test_dead_neurons_leave_no_nan():
 
 
 def test_without_test_rows_the_test_metrics_do_not_exist():
-    shape, settings = Shape(5, 2, 10, 2, 25), hyper(seed=0, train_rows=25)
-    examples, state = start(shape, settings, jnp.asarray(sum_table(5, 2)))
+    shape, settings = Shape(power(5, 2, 10), 25), hyper(seed=0, train_rows=25)
+    examples, state = start(shape, settings, sum_table(5, 2))
     metrics = measure(shape, settings, examples, state.params)
     assert np.isnan(metrics.test_loss) and np.isnan(metrics.test_accuracy)
     assert np.isfinite(metrics.train_loss)
 
 
 def test_initial_weights_have_the_published_scale():
-    shape = Shape(97, 2, 500, 2, 4704)
-    expert = models.init(shape, jnp.float32(0.5), key=jax.random.key(0))
+    expert = power(97, 2, 500).init(jnp.float32(0.5), key=jax.random.key(0))
     for leaf in (expert.embed, expert.readout):
         assert np.std(leaf) == pytest.approx(0.5 / 1000 ** (1 / 3), rel=0.02)
 
 
 def test_config_becomes_a_task():
     task = TrainConfig("n1 n2", 11, width=30, seed=5, fraction=0.25).task()
-    assert task.shape == Shape(11, 2, 30, 2, 30, "multiplicative")
+    assert task.shape == Shape(Power((11, 11), 11, width=30, power=2), 30)
+    assert task.order.name == "multiplicative"
     assert (task.hyper.seed, task.hyper.train_rows) == (5, 30)
     assert task.hyper.weight_decay == 5 and task.hyper.beta2 == np.float32(0.98)
     assert task.table.tolist() == [a * b % 11 for a, b in product(range(11), repeat=2)]
-    assert TrainConfig("n1 n2", 11, order="additive", power=3).task().shape.power == 3
+    other = TrainConfig("n1 n2", 11, order="additive", power=3).task()
+    assert other.shape.model.power == 3 and other.order.name == "additive"
+
+
+@pytest.mark.parametrize("model, optimiser", [("power", "adamw"), ("mlp", "sgd"), ("transformer", "muon")])
+def test_what_is_not_given_is_the_preset_and_what_is_given_stays(model, optimiser):
+    config = TrainConfig("n1 + n2", 97, model=model, optimiser=optimiser)
+    for name, value in preset(model, optimiser).items():
+        assert getattr(config, name) == value
+    given = TrainConfig("n1 + n2", 97, model=model, optimiser=optimiser, width=8, learning_rate=0.25, seed=3)
+    assert (given.width, given.learning_rate, given.seed) == (8, 0.25, 3)
+    assert {"width": 8, "learning_rate": 0.25, "seed": 3}.items() <= given.changed().items()
+    assert config.changed().keys() <= {"model", "optimiser"}
+
+
+def test_presets_are_those_of_their_model_and_the_rest_is_the_papers():
+    assert preset("power", "adamw") == DEFAULTS
+    assert TrainConfig("n1", 5, optimiser="adam").weight_decay == 0
+    transformer = TrainConfig("n1", 5, model="transformer", learning_rate=0.5)
+    assert (transformer.width, transformer.loss, transformer.learning_rate) == (128, "cross-entropy", 0.5)
+    assert all(preset(model, "adamw")["beta2"] == 0.98 for model in MODELS if model != "circuit")
 
 
 def test_measured_steps_end_with_the_last():
@@ -189,7 +223,7 @@ def test_measured_steps_end_with_the_last():
         ({"seed": -1}, "seed must be a whole number from 0"),
         ({"learning_rate": float("nan")}, "learning_rate must be a number >= 0 and below inf, got nan"),
         ({"beta2": 1.0}, "beta2 must be a number >= 0 and below 1, got 1.0"),
-        ({"order": "random"}, "order must be auto, additive or multiplicative, got 'random'"),
+        ({"order": "random"}, "order must be auto or additive or multiplicative or witness, got 'random'"),
         ({"modulus": 91, "order": "multiplicative"}, "modulus must be a prime for the multiplicative order, got 91"),
         ({"modulus": 1}, "modulus must be at least 2, got 1"),
         ({"fraction": 0.0}, "fraction must be above 0"),

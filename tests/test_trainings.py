@@ -1,14 +1,16 @@
 """What Figures 2 and 3 share, on a small training."""
 
-import json
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from modgrok.figures.training import draw_training
-from modgrok.paper import figure3
-from modgrok.paper.trainings import compute_training, largest_fall
-from modgrok.training.steps import TrainConfig
+from modgrok.figures.style import Figure
+from modgrok.figures.training import training_figure
+from modgrok.reproduction import figure3
+from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.trainings import compute_training, largest_fall, summarise, verdict_on
+from modgrok.training.config import TrainConfig
 
 
 @pytest.fixture(scope="module")
@@ -21,22 +23,29 @@ def result():
 
 
 def test_a_training_is_compared_with_the_captions(result):
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
-    assert [row["step"] for row in result["rows"]] == [0, 100, 200]
-    assert set(result["columns"]) <= set(result["rows"][0])
-    claims = result["measured"]["claims"]
+    assert ItemResult.from_json(result.to_json()) == result
+    assert [row["step"] for row in result.rows] == [0, 100, 200]
+    assert set(result.columns) <= set(result.rows[0])
+    claims = result.measured["claims"]
     assert claims["every training and test row is learned"]
-    assert (result["verdict"] == "reproduced") == all(claims.values())
-    broken = [note for note in result["notes"] if note.startswith("Not so here")]
+    assert (result.verdict is Verdict.REPRODUCED) == all(claims.values())
+    broken = [note for note in result.notes if note.startswith("Not so here")]
     assert len(broken) == sum(not holds for holds in claims.values())
-    assert result["measured"]["ipr"] > result["rows"][0]["ipr"]
+    assert ("not so here" in summarise(result).why) == bool(broken)
+    assert result.measured["ipr"] > result.rows[0]["ipr"]
+
+
+def test_the_verdict_counts_the_claims():
+    assert verdict_on({"a": True, "b": True}) is Verdict.REPRODUCED
+    assert verdict_on({"a": True, "b": False}) is Verdict.PARTLY
+    assert verdict_on({"a": False, "b": False}) is Verdict.DIFFERS
 
 
 @pytest.mark.parametrize("log_steps", [False, True])
-def test_the_figure_is_drawn_from_the_stored_result(result, tmp_path, log_steps):
-    paths = draw_training(result["curves"], result["neurons"], "small", tmp_path / "figure", log_steps=log_steps)
-    assert [path.suffix for path in paths] == [".png", ".svg"]
-    assert all(path.stat().st_size > 5_000 for path in paths)
+def test_the_figure_is_drawn_from_the_stored_result(result, log_steps):
+    figure = training_figure(result.data["curves"], result.data["neurons"], "small", log_steps=log_steps)
+    assert isinstance(figure, Figure) and len(figure.axes) == 3
+    assert [axes.get_xscale() for axes in figure.axes[:2]] == ["symlog" if log_steps else "linear"] * 2
 
 
 def test_largest_fall_is_below_the_maximum_so_far():
@@ -47,9 +56,9 @@ def test_largest_fall_is_below_the_maximum_so_far():
 
 @pytest.mark.slow
 def test_figure_3_at_the_full_settings():
-    result = figure3.compute()
-    assert result["verdict"] == "reproduced"
-    ipr = {row["step"]: row["ipr"] for row in result["rows"]}
+    result = figure3.compute(Effort())
+    assert result.verdict is Verdict.REPRODUCED
+    ipr = {row["step"]: row["ipr"] for row in result.rows}
     assert ipr[0] == pytest.approx(0.04, abs=0.01)
     assert ipr[50] == pytest.approx(0.20, abs=0.05)
     assert ipr[100] == pytest.approx(0.71, abs=0.05)

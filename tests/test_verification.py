@@ -10,9 +10,10 @@ import pytest
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
 from modgrok.networks import verification
-from modgrok.networks.circuit import Circuit, Expert, single
-from modgrok.networks.network import Network
-from modgrok.networks.verification import Prediction, chunk_rows, predict, row_chunks, verify
+from modgrok.networks.circuit import Expert, single
+from modgrok.networks.models import Power
+from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows
+from modgrok.networks.verification import Prediction, Predictions, predict, row_chunks, row_margins, verify
 
 
 def loop(network, integer_answer, rows):
@@ -59,7 +60,7 @@ def test_a_right_network_has_no_first_error():
 def test_chunks_give_what_one_chunk_gives(monkeypatch, rows_at_a_time):
     network = wrong_network()
     whole = verify(network)
-    monkeypatch.setattr(verification, "chunk_rows", lambda circuit, count: min(count, rows_at_a_time))
+    monkeypatch.setattr(verification, "chunk_rows", lambda model, count, dtype: min(count, rows_at_a_time))
     reported = []
     found = verify(network, progress=lambda done, total: reported.append((done, total)))
     assert found.errors == whole.errors and found.first_error == whole.first_error
@@ -73,7 +74,7 @@ def test_a_sample_is_drawn_from_its_seed():
     network = wrong_network()
     found = verify(network, sample=60, seed=4)
     assert (found.rows_checked, found.rows_total, found.exhaustive) == (60, 169, False)
-    rows = next(row_chunks(network, 60, 169, 60, np.random.default_rng(4)))
+    rows = next(row_chunks(network, 60, 60, np.random.default_rng(4)))
     accuracy, mse, margin, errors = loop(network, lambda x, y: x + 2 * y, rows)
     assert found.accuracy == pytest.approx(accuracy)
     assert found.first_error == errors[0]
@@ -86,7 +87,7 @@ def test_a_sample_is_drawn_from_its_seed():
 
 def test_a_sample_reaches_the_whole_range():
     network = compile_paper("n1 + n2", 11, PaperSettings(add_width=5))
-    rows = next(row_chunks(network, 100, 121, 100, np.random.default_rng(0)))
+    rows = next(row_chunks(network, 100, 100, np.random.default_rng(0)))
     assert set(rows.ravel()) == set(range(11))
 
 
@@ -97,7 +98,7 @@ def test_a_sample_as_large_as_the_table_is_the_table():
 
 def test_all_rows_come_once_and_in_order():
     network = compile_paper("n1 + n2 + n3", 3, PaperSettings(add_width=5))
-    rows = np.concatenate(list(row_chunks(network, 27, 27, 10, np.random.default_rng(0))))
+    rows = np.concatenate(list(row_chunks(network, 27, 10, np.random.default_rng(0))))
     assert [tuple(row) for row in rows] == list(product(range(3), repeat=3))
 
 
@@ -106,20 +107,22 @@ def test_samples_and_tables_that_cannot_be_checked_are_refused():
     with pytest.raises(InputError, match="the sample must have at least 1 row, got 0; leave it out"):
         verify(network, sample=0)
     large = compile_paper("n1 + n2 + n3 + n4", 499, PaperSettings(add_width=2))
-    with pytest.raises(InputError, match=r"the table has 499\^4 rows, more than 134,217,728; check a sample"):
+    with pytest.raises(
+        InputError, match=r"the table has 499\^4 rows, more than 134,217,728; check some of them: sample=100000"
+    ):
         verify(large)
     assert verify(large, sample=100).rows_total == 499**4
 
 
 def test_ties_are_errors():
     expert = Expert(np.ones((1, 3, 1)), np.ones((1, 3)), 1)
-    found = verify(Network(single(expert), "n1", 3, "paper"))
+    found = verify(Network.of_circuit(single(expert), "n1", 3, "paper"))
     assert (found.accuracy, found.errors, found.min_margin, found.first_error) == (0.0, 3, 0.0, (0,))
 
 
 def test_weights_that_are_not_numbers_are_errors():
     expert = Expert(np.full((1, 3, 1), np.nan), np.ones((1, 3)), 1)
-    found = verify(Network(single(expert), "n1", 3, "paper"))
+    found = verify(Network.of_circuit(single(expert), "n1", 3, "paper"))
     assert found.errors == 3 and found.first_error == (0,)
     assert np.isnan(found.min_margin) and np.isnan(found.mse)
 
@@ -127,7 +130,7 @@ def test_weights_that_are_not_numbers_are_errors():
 def test_answers_follow_the_expression_not_the_plan():
     """A network that computes a sum but claims a difference is found out."""
     right = compile_paper("n1 + n2", 7)
-    found = verify(Network(right.circuit, "n1 - n2", 7, "paper"))
+    found = verify(Network.of_circuit(right.circuit, "n1 - n2", 7, "paper"))
     assert found.errors == sum((x + y) % 7 != (x - y) % 7 for x, y in product(range(7), repeat=2))
     assert found.first_error == (0, 1)
 
@@ -177,10 +180,34 @@ def test_predictions_that_are_refused(values, message):
         predict(wrong_network(), *values)
 
 
+def test_many_predictions_at_once():
+    network, rows = wrong_network(), np.array([[0, 0], [5, 12], [12, 1]])
+    many = predict(network, rows)
+    assert isinstance(many, Predictions)
+    assert many.expected.tolist() == [0, (5 + 24) % 13, (12 + 2) % 13]
+    for k, row in enumerate(rows.tolist()):
+        alone = predict(network, *row)
+        assert (alone.value, alone.expected) == (many.values[k], many.expected[k])
+        assert alone.margin == pytest.approx(many.margins[k], rel=1e-12)
+    right = compile_paper("n1 + 2n2", 13)
+    assert predict(right, rows.tolist()).correct and predict(right, rows).summary().startswith("3 of 3 rows right")
+    assert predict(right, np.empty((0, 2), int)).summary() == "0 of 0 rows right, smallest margin inf"
+
+
+def test_margins_are_over_the_best_wrong_class():
+    logits = np.array([[0.0, 1.0, 0.25], [0.5, 0.0, 0.75]])
+    np.testing.assert_allclose(row_margins(logits, np.array([1, 0])), [0.75, -0.25])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_what_is_no_network_is_refused():
+    with pytest.raises(InputError, match="a network, a run or a path is needed, got int"):
+        verify(7)
+
+
 def test_chunks_are_bounded():
-    wide = Circuit((Expert(np.zeros((1, 97, 5000), "f4"), np.zeros((5000, 97), "f4"), 1),), np.ones(1), ((0,),), 1)
-    rows = chunk_rows(wide, 10**9)
-    assert rows >= 1 and rows * 5000 * 4 <= verification.CHUNK_BYTES
-    assert chunk_rows(wide, 3) == 3
-    enormous = Expert(np.broadcast_to(np.float32(0), (1, 2, 10**9)), np.broadcast_to(np.float32(0), (10**9, 2)), 1)
-    assert chunk_rows(single(enormous), 10) == 1
+    wide = Power((97,), 97, width=5000)
+    rows = chunk_rows(wide, 10**9, np.dtype("float32"))
+    assert rows >= 1 and rows * 5000 * 4 <= CHUNK_BYTES
+    assert chunk_rows(wide, 3, np.dtype("float32")) == 3
+    assert chunk_rows(Power((2,), 2, width=10**9), 10, np.dtype("float32")) == 1

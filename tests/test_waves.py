@@ -2,9 +2,17 @@ import numpy as np
 import pytest
 from analytic import product_expert, sum_expert
 
-from modgrok.inspection.spectrum import additive_order, multiplicative_order, neuron_ipr
-from modgrok.inspection.waves import Labels, fit_labels, fit_waves, fold, wrap
+from modgrok.inspection.order import Labels, natural_order
+from modgrok.inspection.waves import fit_labels, fit_waves, fold, wrap
 from modgrok.networks.circuit import Expert
+
+
+def additive_order(p):
+    return natural_order("additive", p, 1).labels.outputs
+
+
+def multiplicative_order(p):
+    return natural_order("multiplicative", p, 1).labels.outputs
 
 
 def angle_between(a, b):
@@ -120,8 +128,8 @@ def test_labels_that_are_an_order_give_the_waves_of_that_order():
     for order in (additive_order(11), multiplicative_order(11)):
         waves = fit_waves(expert, order)
         again = fit_labels(expert, waves.labels)
-        assert waves.multipliers == (1, 1) and again.has_ipr.all()
-        for name in ("frequency", "amplitude", "explained", "share", "ipr", "turns", "common"):
+        assert waves.multipliers == (1, 1)
+        for name in ("frequency", "amplitude", "explained", "share", "turns", "common", "alive", "constant"):
             np.testing.assert_allclose(getattr(again, name), getattr(waves, name), atol=1e-12, err_msg=name)
         assert angle_between(again.phase, waves.phase).max() < 1e-9
 
@@ -137,16 +145,8 @@ def test_labels_may_repeat_and_miss_places_and_classes_may_share_them():
         for t in range(11):
             readout[k, t * t % 11] += np.cos(2 * np.pi / 11 * frequency[k] * t + phases[:, k].sum())
     waves = fit_labels(Expert(embed, readout, 2), labels)
-    assert waves.has_ipr.tolist() == [False, True, False]
     assert waves.frequency.tolist() == frequency.tolist() and waves.common.all()
     np.testing.assert_allclose(waves.explained, 1, atol=1e-12)
     np.testing.assert_allclose(waves.amplitude[:2], 1, atol=1e-12)
     assert angle_between(waves.phase[:2], phases).max() < 1e-9
     assert not waves.turns[-1].any(), "classes t and -t coincide, so that the readout has only a sign"
-
-
-def test_the_ipr_of_waves_is_that_of_spectrum():
-    rng = np.random.default_rng(10)
-    expert = Expert(rng.normal(size=(2, 12, 9)), rng.normal(size=(9, 12)), 2)
-    ipr = fit_waves(expert, additive_order(12)).ipr
-    np.testing.assert_allclose(ipr.mean(axis=0), neuron_ipr(expert, additive_order(12)), rtol=1e-5)

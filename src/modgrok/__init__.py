@@ -3,6 +3,8 @@
     import modgrok as mg
     network = mg.compile("2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", mod=97)
     mg.verify(network).accuracy
+    run = mg.train("n1 n2", mod=97)
+    mg.inspect(run)
 
 Names are imported when they are first used, so that the command line starts at once.
 """
@@ -11,55 +13,82 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from modgrok.compiler.compiling import ExactSettings, PaperSettings, compile
+    from modgrok.algebra.polynomial import table
+    from modgrok.answers.classifying import Answer, classify
+    from modgrok.censuses.runner import CensusRun, census
+    from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
-    from modgrok.inspection.inspecting import inspect_network
+    from modgrok.inspection.inspecting import Inspection, inspect
+    from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
-    from modgrok.networks.export import export
-    from modgrok.networks.network import Network, load
-    from modgrok.networks.verification import Prediction, Verification, predict, verify
-    from modgrok.separable import classify_table
-    from modgrok.training.mixture import MixSettings, mix
-    from modgrok.training.runs import train_run
-    from modgrok.training.steps import TrainConfig
+    from modgrok.networks.export import Exported, export
+    from modgrok.networks.network import Network
+    from modgrok.networks.storage import load
+    from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
+    from modgrok.report.reproducing import Report, paper
+    from modgrok.reproduction.item import ItemResult
+    from modgrok.training.bench import Benchmark, bench
+    from modgrok.training.config import TrainConfig
+    from modgrok.training.mixture import mix
+    from modgrok.training.runs import Run, load_run, resume, train
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 HOMES = {
-    "networks.circuit": ("Circuit", "Expert"),
-    "compiler.compiling": ("ExactSettings", "PaperSettings", "compile"),
+    "algebra.polynomial": ("table",),
+    "answers.classifying": ("Answer", "classify"),
+    "censuses.runner": ("CensusRun", "census"),
+    "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
-    "inspection.inspecting": ("inspect_network",),
-    "networks.export": ("export",),
-    "training.mixture": ("MixSettings", "mix"),
-    "networks.network": ("Network", "load"),
-    "training.runs": ("train_run",),
-    "separable": ("classify_table",),
-    "training.steps": ("TrainConfig",),
-    "networks.verification": ("Prediction", "Verification", "predict", "verify"),
+    "loss_law.expectation": ("Expectation",),
+    "inspection.inspecting": ("Inspection", "inspect"),
+    "networks.circuit": ("Circuit", "Expert"),
+    "networks.export": ("Exported", "export"),
+    "networks.network": ("Network",),
+    "networks.storage": ("load",),
+    "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
+    "reproduction.item": ("ItemResult",),
+    "report.reproducing": ("Report", "paper"),
+    "training.bench": ("Benchmark", "bench"),
+    "training.config": ("TrainConfig",),
+    "training.mixture": ("mix",),
+    "training.runs": ("Run", "load_run", "resume", "train"),
 }
 """The public surface: which module each public name comes from."""
 
 __all__ = [
+    "Answer",
+    "Benchmark",
+    "CensusRun",
     "Circuit",
-    "ExactSettings",
+    "Expectation",
     "Expert",
+    "Exported",
     "ExpressionError",
     "InputError",
-    "MixSettings",
+    "Inspection",
+    "ItemResult",
     "Network",
-    "PaperSettings",
     "Prediction",
+    "Predictions",
+    "Report",
+    "Run",
     "TrainConfig",
     "Verification",
-    "classify_table",
+    "bench",
+    "census",
+    "classify",
     "compile",
     "export",
-    "inspect_network",
+    "inspect",
     "load",
+    "load_run",
     "mix",
+    "paper",
     "predict",
-    "train_run",
+    "resume",
+    "table",
+    "train",
     "verify",
 ]
 
@@ -67,7 +96,12 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for module, names in HOMES.items():
         if name in names:
-            return getattr(import_module(f"modgrok.{module}"), name)
+            from modgrok.compilation_cache import use_compilation_cache
+
+            use_compilation_cache()
+            found = getattr(import_module(f"modgrok.{module}"), name)
+            globals()[name] = found  # a room of the same name, imported later, must not take its place
+            return found
     raise AttributeError(f"module 'modgrok' has no attribute {name!r}")
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import re
 import sys
@@ -17,19 +16,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NoReturn
 
-COMMANDS = {
-    "compile": "compile a polynomial to a network with closed-form weights, and check it",
-    "verify": "check a network against integer arithmetic on every row",
-    "predict": "ask a network for one value",
-    "export": "write a network for ONNX runtimes or PyTorch",
-    "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
-    "train": "train networks on a function and watch them grok",
-    "inspect": "spectra, phases and the analytical network nearest to a trained one",
-    "census": "train thousands of networks by a plan, and draw, fit and query what they show",
-    "bench": "measure training speed side by side with the loops that people write",
-    "mix": "train experts on sums and products, and join them into a network for a polynomial",
-    "paper": "reproduce a table or figure of the paper",
-}
+from modgrok.commands import COMMANDS
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -37,6 +24,21 @@ class OneLineParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         fail(f"{self.prog}: {message}; see {self.prog} --help")
+
+
+class CommandParser(OneLineParser):
+    """The parser of a command: options may stand before, between and after its words."""
+
+    between_words = True
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if not self.between_words:
+            return super().parse_known_args(args, namespace)
+        self.between_words = False
+        try:
+            return self.parse_known_intermixed_args(args, namespace)
+        finally:
+            self.between_words = True
 
 
 def fail(message: str) -> NoReturn:
@@ -65,8 +67,11 @@ def positional(word: str) -> str:
 
 
 def run_command(argv: list[str]) -> int:
+    from modgrok.compilation_cache import use_compilation_cache
     from modgrok.errors import InputError
+    from modgrok.results import plain
 
+    use_compilation_cache()  # before a command's module imports jax
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
     from rich.console import Console
@@ -78,12 +83,11 @@ def run_command(argv: list[str]) -> int:
         fail(f"modgrok {args.command}: {error}")
     except MemoryError:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
-    exit_code = int(result.pop("exit_code", 0))
     if args.json:
         print(json.dumps(plain(result), allow_nan=False))
     else:
-        command.show(result, Console())
-    return exit_code
+        command.show(result, Console(), args)
+    return command.exit_code(result) if hasattr(command, "exit_code") else 0
 
 
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
@@ -96,21 +100,10 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         epilog="Every command takes --json and then prints one JSON object; `modgrok COMMAND --help` says more.",
     )
     parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
             import_module(f"modgrok.commands.{name}").add_arguments(command)
         command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser
-
-
-def plain(value: Any) -> Any:
-    """`value` with everything that JSON cannot hold (NaN, infinities) replaced by null."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from modgrok.errors import InputError
 
@@ -45,6 +47,43 @@ def write_text(path: str | Path, text: str) -> None:
 
 def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
+    """Columns as a Parquet file; NaN becomes null."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    arrays = {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
+    with whole_file(path) as temporary:
+        pq.write_table(pa.table(arrays), temporary)
+
+
+def read_columns(path: str | Path, made_by: str) -> dict[str, np.ndarray]:
+    """The columns of a Parquet file; what is missing in a column is NaN. `made_by` is the command that writes it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"cannot read {path}: {error}; `{made_by}` makes it") from None
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+def claim_folder(folder: Path, name: str, same: Callable[[], str], *, hint: str) -> None:
+    """Make sure that `folder` is free, or belongs to the experiment that its file `name` describes.
+
+    `same` is called where that file exists and says in words what differs, empty if nothing does; `hint` tells what
+    to do about another experiment. Nothing is written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; give a folder with --out")
+    if (folder / name).exists():
+        if difference := same():
+            raise InputError(f"{folder} holds another {difference}; {hint}")
+    elif folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty and has no {name}; choose another folder with --out")
 
 
 def read_json(path: str | Path) -> Any:

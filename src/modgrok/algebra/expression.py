@@ -21,6 +21,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from modgrok.algebra.field import check_modulus
 from modgrok.errors import ExpressionError, InputError
 
 LONGEST_TEXT = 4000
@@ -289,7 +290,7 @@ def parse(text: str, modulus: int | None = None) -> Tree:
     tree, written = parse_with_modulus(text)
     if None not in (written, modulus) and written != modulus:
         raise ExpressionError(
-            f"the expression says mod {written} but --mod says {modulus}; give one of them, or the same number",
+            f"the expression says mod {written} but {modulus} is given; give one of them, or the same number",
             text,
             text.rfind("mod"),
         )
@@ -356,3 +357,13 @@ def to_text(tree: Tree) -> str:
 def to_latex(tree: Tree) -> str:
     """The expression as LaTeX; `parse` reads it back to the same tree."""
     return LATEX.bare(tree)
+
+
+def read(text: str, mod: int | None) -> tuple[Tree, int]:
+    """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
+    tree, written = parse_with_modulus(text)
+    modulus = mod if written is None else written
+    if modulus is None:
+        raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
+    parse(text, mod)  # refuses two moduli that differ
+    return tree, check_modulus(modulus)

@@ -29,9 +29,9 @@ def check_modulus(modulus: SupportsIndex) -> int:
     try:
         modulus = operator.index(modulus)
     except TypeError:
-        raise InputError(f"modulus must be a whole number, got {modulus!r}; give --mod 97, for example") from None
+        raise InputError(f"modulus must be a whole number, got {modulus!r}; give 97, for example") from None
     if modulus < 2:
-        raise InputError(f"modulus must be at least 2, got {modulus}; give --mod 97, for example")
+        raise InputError(f"modulus must be at least 2, got {modulus}; give 97, for example")
     if modulus > LARGEST_MODULUS:
         raise InputError(
             f"modulus must be at most {LARGEST_MODULUS} (weights have one column per residue), got {modulus}"

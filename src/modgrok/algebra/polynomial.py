@@ -24,6 +24,7 @@ from modgrok.algebra.expression import (
     Tree,
     Variable,
     children,
+    read,
     to_latex,
     to_text,
     variables,
@@ -102,6 +103,23 @@ def value_table(tree: Tree, modulus: int, over: Sequence[int] | None = None) -> 
     }
     shape = (modulus,) * len(axes)
     return np.ascontiguousarray(np.broadcast_to(evaluate(tree, grid, modulus), shape))
+
+
+def table(expression: str, mod: int | None = None) -> Int[np.ndarray, "p ..."]:
+    """The values of an expression on every input.
+
+    Args:
+        expression: a polynomial, which may end with its modulus.
+        mod: the modulus.
+
+    Returns:
+        Whole numbers, with one axis of length `mod` for each variable that occurs, in rising order.
+
+    >>> table("n1 n2 + 3", mod=5)[4, 2]
+    np.int64(1)
+    """
+    tree, modulus = read(expression, mod)
+    return value_table(tree, modulus)
 
 
 def check_table(tree: Tree, modulus: int, axes: int) -> None:

@@ -1,66 +1,84 @@
 """Probe a table: train one small network on part of it, and read the loss law.
 
-The probe's settings are among those of the calibration. The test rows play no part in the prediction, which follows
+The probe's settings are among those of the calibration. The test rows play no part in the expectation, which follows
 from the loss on the training rows alone. What the network reached on them is given beside it, to compare.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.errors import InputError
-from modgrok.loss_law.law import Prediction, expected_accuracy
+from modgrok.inspection.order import table_order
+from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.loss_law.law import expected_from_loss
 from modgrok.progress import Progress
+from modgrok.results import Result, percent
+from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import train_count
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import Shape, TrainConfig, hyper
+from modgrok.training.steps import Shape
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50
+LARGEST_PROBE = 1 << 16
+"""Cells of the largest table that a probe trains on; at 97² cells it takes a minute on two cores."""
 
 
-@dataclass(frozen=True)
-class Probe:
-    """What one small network says about a table."""
+@dataclass(frozen=True, repr=False)
+class Probe(Result):
+    """What one small network says about a table; losses and accuracies are None where none was trained."""
 
-    config: TrainConfig
-    train_loss: float
-    test_accuracy: float
-    prediction: Prediction
+    expected: Expectation
+    train_loss: float | None
+    test_accuracy: float | None
+    width: int
+    steps: int
+    fraction: float
+    seconds: float
 
-    def json(self) -> dict[str, Any]:
-        return {
-            "predicted_test_accuracy": self.prediction.value,
-            "error": self.prediction.error,
-            "reason": self.prediction.reason,
-            "train_loss": self.train_loss,
-            "measured_test_accuracy": self.test_accuracy,
-            "width": self.config.width,
-            "steps": self.config.steps,
-            "fraction": self.config.fraction,
-        }
+    def summary(self) -> str:
+        if self.train_loss is None:
+            return self.expected.summary()
+        measured = f"its test rows say {percent(self.test_accuracy, 1)}"
+        return f"{self.expected.summary()}, with training loss {self.train_loss:.6f}; {measured}"
+
+    def to_json(self) -> dict[str, Any]:
+        fields = super().to_json()
+        return fields.pop("expected") | fields
 
 
 def probe_table(
-    table: Int[np.ndarray, "p p"], modulus: int, *, fraction: float = 0.5, progress: Progress | None = None
+    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float = 0.5, progress: Progress | None = None
 ) -> Probe:
-    """Train on `fraction` of the table and predict; an `InputError` where the law was not measured."""
-    if table.ndim != 2:
-        raise InputError(f"a probe takes functions of two variables, got {table.ndim}")
-    config = TrainConfig("n1 + n2", modulus, width=WIDTH, steps=STEPS, fraction=fraction)
-    prediction = expected_accuracy(0.0, config)
-    if not prediction.covered:
-        raise InputError(f"a probe needs settings that the loss law covers: {prediction.reason}")
+    """Train one network on `fraction` of a table, and say what its training loss stands for.
+
+    Where the loss law was not measured the network is trained all the same, and what it reached is all there is;
+    tables of more than `LARGEST_PROBE` cells are not trained on.
+    """
+    started = time.perf_counter()
+    if table.size > LARGEST_PROBE:
+        reason = f"probes train on tables of up to {LARGEST_PROBE:,} cells, this one has {table.size:,}"
+        return Probe(not_covered(reason, "probe"), None, None, WIDTH, STEPS, fraction, time.perf_counter() - started)
+    text = " + ".join(f"n{k + 1}" for k in range(table.ndim))  # any function of as many variables
+    config = TrainConfig(text, modulus, width=WIDTH, steps=STEPS, fraction=fraction)
     train_rows = train_count(fraction, table.size)
     metrics, _ = train_ensemble(
-        Shape(modulus, 2, WIDTH, 2, train_rows),
+        Shape(config.network_model(table.ndim), train_rows),
         hyper(seed=np.array([config.seed]), train_rows=train_rows),
         table.reshape(1, -1),
         steps=range(SEGMENT, STEPS + 1, SEGMENT),
+        orders=[table_order(table)],
         progress=progress,
     )
-    loss = float(metrics.train_loss[0, -1])
-    return Probe(config, loss, float(metrics.test_accuracy[0, -1]), expected_accuracy(loss, config))
+    loss, accuracy = (finite(values[0, -1]) for values in (metrics.train_loss, metrics.test_accuracy))
+    expected = replace(expected_from_loss(loss, config), source="probe")
+    return Probe(expected, loss, accuracy, WIDTH, STEPS, fraction, time.perf_counter() - started)
+
+
+def finite(number: Any) -> float | None:
+    return float(number) if isfinite(number) else None

@@ -1,1 +1,19 @@
-"""One module per command: `add_arguments`, `run` (computes, returns the JSON object) and `show` (prints it)."""
+"""One module per command: `add_arguments`, `run` (calls a verb and returns its result), `show` (prints it), and KEYS.
+
+KEYS maps each key of the JSON object to its meaning; where a command has several actions, each of them to such a map.
+"""
+
+COMMANDS = {
+    "compile": "compile a polynomial to a network with closed-form weights, and check it",
+    "verify": "check a network against integer arithmetic on every row",
+    "predict": "ask a network for one value",
+    "export": "write a network for ONNX runtimes or PyTorch",
+    "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
+    "train": "train networks on a function and watch them grok",
+    "inspect": "spectra, phases and the analytical network nearest to a trained one",
+    "census": "train thousands of networks by a plan, and draw, fit and query what they show",
+    "bench": "measure training speed side by side with the loops that people write",
+    "mix": "train experts on sums and products, and join them into a network for a polynomial",
+    "paper": "reproduce a table or figure of the paper",
+}
+"""Every command and what it does; reference.py makes docs/commands.md of them."""

@@ -1,133 +1,181 @@
-"""modgrok census: train the networks of a plan, and draw, fit and query what they show."""
+"""modgrok census: train the networks of a plan, and annotate, report, fit and query what they show."""
 
 from __future__ import annotations
 
 import argparse
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.census import law, report, runner, store
-from modgrok.census.annotation import annotate
-from modgrok.census.plan import load_plan
+from modgrok.censuses.annotation import annotate
+from modgrok.censuses.fitting import LawFit, fit
+from modgrok.censuses.querying import QueryResult, query
+from modgrok.censuses.reporting import report
+from modgrok.censuses.runner import ChunkReport, census
 from modgrok.commands.common import facts_table
 from modgrok.errors import InputError
-from modgrok.figures import census as figures
-from modgrok.files import write_json
 from modgrok.progress import progress_bar
+from modgrok.results import Result, plain
+
+USAGE = """\
+modgrok census PLAN [--out DIR] [--time-limit SECONDS] [--train-only]
+       modgrok census annotate DIR
+       modgrok census report DIR [--out DIR]
+       modgrok census fit DIR [--out FILE]
+       modgrok census query DIR SQL"""
 
 EPILOG = """\
 what it does:
-  census PLAN.toml             train every network of the plan into --out; a census that was stopped goes on
-  census annotate DIR          add verdicts, redundancy and complexities to every row (census PLAN does it at its end)
-  census report DIR            tables and figures, into DIR/report or --out
-  census fit DIR               the loss law, into DIR/calibration.json or --out
-  census query DIR SQL         ask the table `census`, one row a network and measured step
+  PLAN        train every network of the plan, a TOML file; a census that was stopped goes on
+  annotate    add verdicts, redundancy and complexities to every row (PLAN does it at its end)
+  report      tables and figures, into DIR/report or --out
+  fit         the loss law, into DIR/calibration.json or --out
+  query       ask the table `census` in SQL, one row a network and measured step
 """
+
+SHARED = {
+    "folder": "of the census",
+    "files": "what was written",
+    "seconds": "time taken",
+}
+LAW = {
+    "evaluated": "networks that the errors are taken over: those at the last step, with test rows",
+    "error_own_curves": "mean absolute error of the law with a curve for each setting, cross-validated",
+    "error_one_curve": "the same with one curve for all settings",
+    "error_one_curve_not_free": "the same without settings that memorise random tables for free; or `null`",
+    "error_one_curve_half": "the same at half of the table; or `null`",
+    "error_held_out_settings": "at settings that no curve has seen, interpolated between others; or `null`",
+    "errors_by_normalisation": "one object for each: `one_curve_over` what, and its `error`",
+    "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
+    "`error_one_curve`, `random_unexplained`, `memorised_for_free`",
+    "errors_by_family": "one object for each: `family`, `networks`, `accuracy`, `error`, `error_one_curve`",
+}
+KEYS = {
+    "PLAN": SHARED
+    | {
+        "files": "those that hold the rows",
+        "networks": "that are trained",
+        "planned": "networks of the plan",
+        "finished": "whether these are all",
+    },
+    "annotate": SHARED | {"rows_total": "rows of the census", "rows_annotated": "those that had no annotations before"},
+    "report": SHARED
+    | {"networks": "of the census", "tables": "of the census", "steps": "the last step, which the report is about"}
+    | LAW
+    | {
+        "accuracy_by_family": "at half of the table, one object for each: `family`, `networks`, `mean`, "
+        "`lower_quartile`, `median`, `upper_quartile`, `learned` (the share that reached 99 %)",
+        "verdicts": "one object for each `verdict`: `networks`, and how many of them came to each outcome",
+        "surprises": "tables in the class that were not learned, and outside it that were: `networks`, `tables`, and "
+        "the strongest as `shown`",
+        "predictors": "what tells the accuracy, best first: `predictor`, `meaning`, `training_free`, `error`, "
+        "`spearman`, and `errors` by setting",
+    },
+    "fit": SHARED | LAW,
+    "query": {
+        "folder": "of the census",
+        "column_names": "of the answer",
+        "rows": "its rows, one object each",
+        "seconds": "time taken",
+    },
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = EPILOG
-    parser.add_argument("words", nargs="+", metavar="PLAN | ACTION DIR", help="a plan, or one of the actions below")
-    parser.add_argument("--out", type=Path, metavar="PATH", help="where to write; a census goes to census/ by default")
+    parser.usage, parser.epilog = USAGE, EPILOG
+    parser.add_argument("words", nargs="+", metavar="WORD", help="a plan, or an action and what it takes")
     parser.add_argument(
-        "--time-limit", type=float, default=float("inf"), metavar="SECONDS", help="stop training in time"
+        "--out", type=Path, metavar="PATH", help="where PLAN, report and fit write; PLAN writes to census/ by default"
     )
-    parser.add_argument("--train-only", action="store_true", help="leave annotating for later")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: stop training in time")
+    parser.add_argument("--train-only", action="store_true", default=None, help="PLAN: leave annotating for later")
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    action, *rest = args.words
-    if action in ACTIONS:
-        wanted = 2 if action == "query" else 1
-        if len(rest) != wanted:
-            example = "query DIR 'SELECT …'" if action == "query" else f"{action} DIR"
-            raise InputError(f"{action} takes {wanted} argument{'s'[: wanted - 1]}: modgrok census {example}")
-        return {"action": action} | ACTIONS[action](Path(rest[0]), args, console)
-    if rest:
-        raise InputError(f"{action!r} is no action of census; there are {', '.join(ACTIONS)}, or give one plan")
-    return {"action": "train"} | train(Path(action), args, console)
-
-
-def train(path: Path, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    began, folder = time.perf_counter(), args.out or Path("census")
-    plan = load_plan(path)
-
-    def on_chunk(done: runner.ChunkReport) -> None:
-        shape = done.shape
+def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
+    def on_chunk(done: ChunkReport) -> None:
+        shape, model = done.shape, done.shape.model
         console.print(
-            f"{done.networks_done:,} of {done.networks_total:,} networks; p={shape.modulus} width {shape.width} "
+            f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
             f"rows {shape.train_rows}: {done.networks} in {done.seconds:.1f} s; about {done.seconds_left:.0f} s left",
             highlight=False,
             soft_wrap=True,
         )
 
-    finished = runner.run_census(plan, folder, time_limit=args.time_limit, on_chunk=on_chunk)
-    if not args.train_only:
-        annotated(folder, args, console)
-    networks = len(set(store.read_rows(folder)["network"].to_pylist()))
-    seconds = time.perf_counter() - began
-    return {
-        "folder": str(folder),
-        "networks": networks,
-        "planned": plan.size(),
-        "finished": finished,
-        "seconds": seconds,
-    }
+    with progress_bar(console, "census") as progress:
+        return census(
+            plan,
+            args.out or "census",
+            time_limit=inf if args.time_limit is None else args.time_limit,
+            annotate=not args.train_only,
+            on_chunk=on_chunk,
+            progress=progress,
+        )
 
 
-def annotated(folder: Path, args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def annotated(args: argparse.Namespace, console: Console, folder: str) -> Result:
     with progress_bar(console, "annotating rows") as progress:
-        rows = annotate(folder, progress=progress)
-    return {"folder": str(folder), "rows": len(rows), "file": str(folder / store.WHOLE)}
+        return annotate(folder, progress=progress)
 
 
-def reported(folder: Path, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    census, out = report.read_annotated(folder), args.out or folder / "report"
-    content = report.write_report(census, out)
-    drawn = [draw(census, out / name) for name, draw in figures.FIGURES.items()]
-    paths = [out / "report.md", out / "report.json", *(path for pair in drawn for path in pair)]
-    return content | {"files": list(map(str, paths))}
+class Action(NamedTuple):
+    """What the command does: the words that it takes, the options that mean something for it, and its function."""
+
+    words: tuple[str, ...]
+    options: tuple[str, ...]
+    call: Callable[..., Result]
 
 
-def fitted(folder: Path, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    census = law.columns_of(store.read_rows(folder))
-    out = args.out or folder / "calibration.json"
-    write_json(out, law.calibrate(census, f"modgrok census fit {folder}"))
-    return {"file": str(out), **law.evaluate(census)}
-
-
-def queried(folder: Path, args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    return {"rows": store.query(folder, args.words[2])}
-
-
-ACTIONS: dict[str, Callable[[Path, argparse.Namespace, Console], dict[str, Any]]] = {
-    "annotate": annotated,
-    "report": reported,
-    "fit": fitted,
-    "query": queried,
+ACTIONS = {
+    "annotate": Action(("DIR",), (), annotated),
+    "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
+    "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
+    "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
+TRAIN = Action(("PLAN",), ("out", "time_limit", "train_only"), trained)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    if result["action"] == "query":
-        console.print(rows_table(result["rows"]))
+def run(args: argparse.Namespace, console: Console) -> Result:
+    name, *words = args.words
+    if name not in ACTIONS and words:
+        raise InputError(f"unknown action {name!r}; there are {', '.join(ACTIONS)}, or give one plan and nothing else")
+    action = ACTIONS.get(name, TRAIN)
+    if action is TRAIN:
+        words, name = args.words, "PLAN"
+    usage = " ".join(("modgrok census", *((name,) if name in ACTIONS else ()), *action.words))
+    if len(words) != len(action.words):
+        raise InputError(f"{name} takes {len(action.words)} argument{'s' * (len(action.words) > 1)}: {usage}")
+    for option in TRAIN.options:
+        if getattr(args, option) is not None and option not in action.options:
+            known = ", ".join(map(flag, action.options)) or "no options but --json"
+            raise InputError(f"{flag(option)} means nothing here: {usage} takes {known}")
+    return action.call(args, console, *words)
+
+
+def flag(option: str) -> str:
+    return f"--{option.replace('_', '-')}"
+
+
+def show(result: Result, console: Console, args: argparse.Namespace) -> None:
+    if isinstance(result, QueryResult):
+        console.print(rows_table(result.rows))
         return
-    if result["action"] == "fit":
-        console.print(rows_table(result["settings"]))
-        console.print(rows_table(result["families"]))
-    facts = {name: value for name, value in result.items() if name != "action" and not isinstance(value, (list, dict))}
+    if isinstance(result, LawFit):
+        console.print(rows_table(result.errors.errors_by_setting))
+        console.print(rows_table(result.errors.errors_by_family))
+    facts = {name: value for name, value in result.to_json().items() if not isinstance(value, (list, dict))}
     console.print(facts_table({name: cell(value) for name, value in facts.items()}), highlight=False)
-    for path in result.get("files", []):
-        console.print(path, highlight=False)
+    for path in result.to_json()["files"]:
+        console.print(path, highlight=False, soft_wrap=True)
 
 
-def rows_table(rows: list[dict[str, Any]]) -> Table:
+def rows_table(found: Iterable[Any]) -> Table:
+    """Results, or objects of JSON, as a table."""
+    rows = [plain(row) for row in found]
     table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False, header_style="bold")
     for row in rows:
         table.add_row(*map(cell, row.values()))

@@ -1,26 +1,46 @@
-"""modgrok classify: is it h(g1 + g2)? With a witness or an obstruction, and what that predicts."""
+"""modgrok classify: is it h(g1 + g2)? With a witness or a proof, and the test accuracy to expect."""
 
 from __future__ import annotations
 
 import argparse
-from itertools import count
-from typing import Any
+from contextlib import nullcontext
 
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.algebra.expression import variables
-from modgrok.algebra.polynomial import value_table
+from modgrok.answers.classifying import Answer, classify
 from modgrok.commands.common import facts_table
-from modgrok.compiler.compiling import read
-from modgrok.errors import InputError
-from modgrok.loss_law.law import predict_from_table
 from modgrok.progress import progress_bar
-from modgrok.separable import classify_table
+from modgrok.results import percent
+from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import TIME_LIMIT
+from modgrok.separable.verdict import Witness
 
-SHOWN_ENTRIES = 12
-"""How many entries of g1, g2 and h people see; --json has them all."""
+SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
+"""How many entries of g1, g2 and h, and how much of a proof people see; --json has it all."""
+
+KEYS = {
+    "expression": "the function, in canonical spelling",
+    "variables": "names of the axes of its table",
+    "modulus": "p",
+    "verdict": "`in-class`, `not-in-class` or `unknown`",
+    "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, or `null`",
+    "group_order": "order of the cyclic group of that family: p, or p − 1 with an absorbing element; or `null`",
+    "witness": "of that family: `g1`, `g2` (… `gS`), lists of p elements with `null` for ∞; `h`, a list of "
+    "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",
+    "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
+    "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
+    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `nodes` (steps of search)",
+    "fraction": "share of the table that would be trained on",
+    "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
+    "expected_accuracy": "test accuracy to expect: `value` and its mean absolute `error` (both `null` where no "
+    "calibration reaches), `reason`, and `source` (`table`)",
+    "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
+    "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
+    "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
+    "reasons": "verdict and redundancy in sentences",
+    "seconds": "time taken",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,89 +52,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="limit for each family, then: unknown"
     )
-    parser.add_argument(
-        "--probe", action="store_true", help="train one small network too, and predict from its training loss"
-    )
+    parser.add_argument("--probe", action="store_true", help="train one small network too, and read its training loss")
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    tree, modulus = read(args.expression, args.mod)
-    if not 0 < args.fraction < 1:
-        raise InputError(f"--fraction must lie between 0 and 1, got {args.fraction}; give 0.5, for example")
-    axes = at_least_two(variables(tree))
-    table = value_table(tree, modulus, axes)
-    found = classify_table(table, modulus, fraction=args.fraction, time_limit=args.time_limit)
-    in_class = found.status == "in-class"
-    expected = predict_from_table(
-        table, modulus, fraction=args.fraction, in_class=in_class, redundancy=found.redundancy
-    )
-    result = {
-        "expression": args.expression,
-        "variables": [f"n{index}" for index in axes],
-        **found.json(),
-        "predicted_test_accuracy": expected.value,
-        "predicted_error": expected.error,
-        "reasons": [expected.reason, *found.reasons],
-    }
-    if args.probe:
-        from modgrok.answers.probe import probe_table
-
-        with progress_bar(console, "probing") as progress:
-            result["probe"] = probe_table(table, modulus, fraction=args.fraction, progress=progress).json()
-    return result
-
-
-def at_least_two(occurring: tuple[int, ...]) -> tuple[int, ...]:
-    """The variables that occur, and the first that does not where there is only one."""
-    if len(occurring) > 1:
-        return occurring
-    other = next(index for index in count(1) if index not in occurring)
-    return tuple(sorted((*occurring, other)))
-
-
-def show(result: dict[str, Any], console: Console) -> None:
-    console.print(f"[bold]{result['expression']}[/]  mod {result['modulus']}", highlight=False)
-    console.print(families_table(result["families"]))
-    facts = {"verdict": result["verdict"] + (f", {result['family']}" if result["family"] else "")}
-    if result["witness"]:
-        facts |= witness_facts(result["witness"], result["variables"], result["group_order"])
-    facts |= {
-        "redundancy": f"{100 * result['redundancy']:.1f} % at a training fraction of {result['fraction']:g}",
-        "predicted test accuracy": f"{100 * result['predicted_test_accuracy']:.1f} %"
-        + (f" ± {100 * result['predicted_error']:.1f} %" if result["predicted_error"] is not None else ""),
-        "because": "\n".join(result["reasons"]),
-        "time": f"{result['seconds']:.3f} s",
-    }
-    if "probe" in result:
-        probe = result["probe"]
-        facts["probe"] = (
-            f"{100 * probe['predicted_test_accuracy']:.1f} % ± {100 * probe['error']:.1f} % expected from the training "
-            f"loss {probe['train_loss']:.6f} of one network (width {probe['width']}, {probe['steps']} steps); "
-            f"its test rows say {100 * probe['measured_test_accuracy']:.1f} %"
+def run(args: argparse.Namespace, console: Console) -> Answer:
+    with progress_bar(console, "probing") if args.probe else nullcontext() as progress:
+        return classify(
+            args.expression,
+            args.mod,
+            fraction=args.fraction,
+            time_limit=args.time_limit,
+            probe=args.probe,
+            progress=progress,
         )
+
+
+def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
+    console.print(answer.headline, style="bold", highlight=False, markup=False)
+    console.print(f"expected test accuracy {answer.expected.text}: {answer.expected.reason}", highlight=False)
+    console.print()
+    console.print(families_table(answer.families))
+    console.print()
+    facts = witness_facts(answer.witness, answer.variables) if answer.witness else {}
+    facts["redundancy"] = f"{percent(answer.redundancy, 1)} at a training fraction of {answer.fraction:g}"
+    if answer.probe is not None:
+        facts["probe"] = answer.probe.summary()
+    facts |= {"because": "\n".join(answer.reasons), "time": f"{answer.seconds:.3f} s"}
     console.print(facts_table(facts), highlight=False)
 
 
-def families_table(families: list[dict[str, Any]]) -> Table:
+def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
     table = Table("family", "group", "verdict", "why", box=None, pad_edge=False, header_style="bold")
     for found in families:
-        group = f"Z_{found['group_order']}" + (" ∪ {∞}" if found["absorbing"] else "")
-        why = found["excluded"] or "witness checked on every cell"
-        if found["obstruction"]:
-            why = f"{found['obstruction']['kind']}: {found['obstruction']['explanation']}"
-        table.add_row(found["family"], group, found["verdict"], why)
+        verdict = found.verdict
+        group = f"Z_{verdict.group_order}" + (" ∪ {∞}" if verdict.absorbing else "")
+        why = verdict.excluded or "witness checked on every cell"
+        if verdict.obstruction:
+            why = verdict.obstruction.summary()
+        table.add_row(found.family, group, verdict.status, shortened(why))
     return table
 
 
-def witness_facts(witness: dict[str, Any], names: list[str], order: int) -> dict[str, str]:
-    parts = [key for key in witness if key.startswith("g")]
-    facts = {f"{part}({name})": sequence(witness[part], "∞") for part, name in zip(parts, names)}
-    facts[f"h on 0 … {order - 1}"] = sequence(witness["h"], "·")
-    if witness["h_absorbing"] is not None:
-        facts["h(∞)"] = str(witness["h_absorbing"])
+def shortened(text: str) -> str:
+    """A proof may go through every value that ∞ could carry: the first ones show how."""
+    return (
+        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS].rsplit(' ', 1)[0]} … (all of it: --json)"
+    )
+
+
+def witness_facts(witness: Witness, names: tuple[str, ...]) -> dict[str, str]:
+    facts = {
+        f"g{s}({name})": sequence(part, "∞") for s, (name, part) in enumerate(zip(names, witness.g, strict=True), 1)
+    }
+    facts[f"h on 0 … {witness.group_order - 1}"] = sequence(witness.h, "·")
+    if witness.h_absorbing is not None:
+        facts["h(∞)"] = str(witness.h_absorbing)
     return facts
 
 
-def sequence(entries: list[int | None], none: str) -> str:
+def sequence(entries: tuple[int | None, ...], none: str) -> str:
     shown = " ".join(none if entry is None else str(entry) for entry in entries[:SHOWN_ENTRIES])
     return shown + (" …" if len(entries) > SHOWN_ENTRIES else "")

@@ -1,67 +1,98 @@
-"""What several commands share: progress bars, tables, and the report of a check."""
+"""What several commands share: tables, headings, and a network that has just been checked."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
+from modgrok.results import Result
 
 
-def facts_table(facts: dict[str, Any]) -> Table:
+@dataclass(frozen=True, repr=False)
+class CheckedNetwork(Result):
+    """A network with its check against integers, the files it was written to, and the time all of it took."""
+
+    network: Network
+    verification: Verification
+    seconds: float
+    files: tuple[Path, ...] = ()
+
+    @property
+    def correct(self) -> bool:
+        return self.verification.errors == 0
+
+    def summary(self) -> str:
+        return f"{self.network.summary()}; {self.verification.summary()}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The keys of the network and of its check, side by side."""
+        files = [str(path) for path in self.files]
+        return {**self.network.to_json(), **self.verification.to_json(), "files": files, "seconds": self.seconds}
+
+
+NETWORK_KEYS = {
+    "expression": "as understood, in canonical spelling",
+    "modulus": "p",
+    "variables": "names of the inputs, in the order in which `predict` takes them",
+    "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
+    "model": "`circuit`, `power`, `mlp` or `transformer`",
+    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
+    "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
+    "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
+    "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "
+    "of a trained expert)",
+    "width": "hidden neurons in all; of a transformer, the dimension of its stream",
+    "parameters": "weights in all",
+    "dtype": "`float32` or `float64`",
+    "certificate": "of an exact network: `holds`, `dtype`, `margin`, `error_bound`, and for each of its `experts` "
+    "`margin`, `bound`, `beta` and `leak` (mass that its softmax puts on other classes); else `null`",
+    "notes": "what the compiler had to change, in words",
+    "settings": "what it was made with",
+}
+VERIFICATION_KEYS = {
+    "accuracy": "share of the checked rows that are right; ties are wrong",
+    "mse": "mean squared distance of the logits from the one-hot answer, over rows and classes",
+    "min_margin": "smallest (correct logit − best wrong logit) over the checked rows",
+    "rows_checked": "how many rows were checked",
+    "rows_total": "rows of the whole table",
+    "errors": "wrong rows",
+    "first_error": "the first wrong row, or `null`",
+}
+FILES_KEY = {"files": "paths of what was written"}
+SECONDS_KEY = {"seconds": "how long the work took"}
+
+
+def heading(console: Console, text: str, rest: str = "") -> None:
+    """A line that begins in bold; nothing in it is taken for markup."""
+    console.print(Text.assemble((text, "bold"), rest), soft_wrap=True)
+
+
+def say(console: Console, text: str) -> None:
+    """A line of plain text; nothing in it is taken for markup."""
+    console.print(Text(text))
+
+
+def facts_table(facts: Mapping[str, Any]) -> Table:
     """Two columns, name and value."""
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
     table.add_column()
     for name, value in facts.items():
-        table.add_row(name, str(value))
+        table.add_row(Text(name), Text(str(value)))
     return table
 
 
-def network_json(network: Network) -> dict[str, Any]:
-    """What a network is, as the keys that compile, verify and predict share."""
-    return {
-        "expression": network.expression,
-        "modulus": network.modulus,
-        "variables": network.variables,
-        "method": network.method,
-        "experts": [dict(step) for step in network.plan],
-        "width": network.circuit.width,
-        "parameters": network.circuit.parameters,
-        "dtype": str(network.circuit.dtype),
-    }
-
-
-def verification_json(found: Verification) -> dict[str, Any]:
-    return {
-        "accuracy": found.accuracy,
-        "mse": found.mse,
-        "min_margin": found.min_margin,
-        "rows_checked": found.rows_checked,
-        "rows_total": found.rows_total,
-        "errors": found.errors,
-        "first_error": found.first_error,
-    }
-
-
-def verification_facts(result: dict[str, Any]) -> dict[str, str]:
-    """The report of a check, for people."""
-    checked = "every row" if result["rows_checked"] == result["rows_total"] else "a random sample"
-    facts = {
-        "accuracy": f"{100 * result['accuracy']:.6g} %",
-        "mean squared error": f"{result['mse']:.4g}",
-        "smallest margin": f"{result['min_margin']:.4g}",
-        "rows checked": f"{result['rows_checked']:,} of {result['rows_total']:,} ({checked})",
-    }
-    if result["first_error"]:
-        facts["first wrong row"] = ", ".join(map(str, result["first_error"]))
-    return facts
-
-
-def experts_table(experts: list[dict[str, Any]]) -> Table:
-    table = Table("expert", "kind", "computes", "reads", "neurons", box=None, pad_edge=False, header_style="bold")
-    for k, step in enumerate(experts, start=1):
-        table.add_row(f"e{k}", step["kind"], step["text"], ", ".join(step["inputs"]), str(step["width"]))
+def text_table(headings: tuple[str, ...], rows: Sequence[Sequence[str]]) -> Table:
+    """Rows of plain text under bold headings."""
+    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    for row in rows:
+        table.add_row(*map(Text, row))
     return table

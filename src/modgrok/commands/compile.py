@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from modgrok.commands.common import (
-    experts_table,
+    FILES_KEY,
+    NETWORK_KEYS,
+    SECONDS_KEY,
+    VERIFICATION_KEYS,
+    CheckedNetwork,
     facts_table,
-    network_json,
-    verification_facts,
-    verification_json,
+    heading,
+    text_table,
 )
 from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
-from modgrok.errors import InputError
+from modgrok.networks.description import ExpertPlan
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
 from modgrok.progress import progress_bar
@@ -26,11 +28,9 @@ from modgrok.progress import progress_bar
 WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 """Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""
 SAMPLE, SAMPLE_WORK = 100_000, 1 << 36
-SETTINGS = {
-    "exact": ("frequencies", "dtype"),
-    "paper": ("mul_width", "add_width", "beta", "normalisation", "seed", "dtype"),
-}
-"""The flags that belong to each method; one that is not given keeps the method's own default."""
+SETTINGS = ("frequencies", "dtype", "mul_width", "add_width", "beta", "normalisation", "seed")
+
+KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,88 +72,58 @@ def _frequencies(text: str) -> str | int:
     return int(text) if text.lstrip("-").isdigit() else text
 
 
-def given_settings(args: argparse.Namespace) -> dict[str, Any]:
-    """The settings of the chosen method that were given; an `InputError` for one of the other method."""
-    allowed = SETTINGS[args.method]
-    for name in {name for names in SETTINGS.values() for name in names} - set(allowed):
-        if getattr(args, name) is not None:
-            other = next(method for method, names in SETTINGS.items() if name in names)
-            flag = "--" + name.replace("_", "-")
-            raise InputError(
-                f"{flag} belongs to --method {other}, but the method is {args.method}; give one or the other"
-            )
-    return {name: getattr(args, name) for name in allowed if getattr(args, name) is not None}
-
-
 def default_sample(network: Network) -> int | None:
     """How many rows to check if the user does not say: all (None) where that takes seconds."""
-    rows, weights = network.modulus**network.circuit.variables, network.circuit.parameters
-    if rows <= WHOLE_ROWS and rows * weights <= WHOLE_WORK:
+    if network.rows <= WHOLE_ROWS and network.rows * network.parameters <= WHOLE_WORK:
         return None
-    return max(1000, min(SAMPLE, SAMPLE_WORK // weights))
+    return max(1000, min(SAMPLE, SAMPLE_WORK // network.parameters))
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     start = time.perf_counter()
-    network = compile(args.expression, args.mod, method=args.method, **given_settings(args))
-    compiled = time.perf_counter()
+    settings = {name: getattr(args, name) for name in SETTINGS}
+    network = compile(args.expression, args.mod, method=args.method, **settings)
     sample = default_sample(network) if args.sample is None else args.sample
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, sample=sample, progress=progress)
-    checked = time.perf_counter()
-    if args.out:
-        network.save(args.out)
-    settings = dict(network.settings)
-    return {
-        **network_json(network),
-        **verification_json(found),
-        "certificate": settings.pop("certificate", None),
-        "notes": settings.pop("notes", []),
-        "settings": settings,
-        "file": str(args.out) if args.out else None,
-        "seconds": {
-            "compile": compiled - start,
-            "verify": checked - compiled,
-            "save": time.perf_counter() - checked if args.out else 0.0,
-        },
-        "explain": args.explain,
-        "exit_code": 0 if found.errors == 0 else 1,
-    }
+    files = (network.save(args.out),) if args.out else ()
+    return CheckedNetwork(network, found, time.perf_counter() - start, files)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    console.print(f"[bold]{result['expression']}[/]  mod {result['modulus']}", highlight=False)
-    console.print(plan_table(result["experts"]) if result["explain"] else experts_table(result["experts"]))
-    facts = {"hidden neurons": f"{result['width']:,}", "parameters": f"{result['parameters']:,}"}
-    facts |= verification_facts(result)
-    if result["certificate"]:
-        facts["certificate"] = certificate_text(result["certificate"])
-    for note in result["notes"]:
-        facts["note"] = note
-    if result["file"]:
-        facts["written to"] = result["file"]
+def exit_code(result: CheckedNetwork) -> int:
+    return 0 if result.correct else 1
+
+
+def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
+    network = result.network
+    heading(console, network.expression, f"  mod {network.modulus}")
+    console.print(plan_table(network.plan) if args.explain else experts_table(network.plan))
+    facts = {"hidden neurons": f"{network.width:,}", "parameters": f"{network.parameters:,}"}
+    facts |= result.verification.facts()
+    if network.certificate is not None:
+        facts["certificate"] = network.certificate.summary()
+    if network.notes:
+        facts["notes" if len(network.notes) > 1 else "note"] = "\n".join(network.notes)
+    if result.files:
+        facts["written to"] = str(result.files[0])
     console.print(facts_table(facts))
 
 
-def certificate_text(certificate: dict[str, Any]) -> str:
-    rounding = f"rounding in {certificate['dtype']} at most {certificate['error_bound']:.2g}"
-    proof = f"margin {certificate['margin']:.3g}, {rounding}"
-    return f"proved right on every input ({proof})" if certificate["holds"] else f"not proved ({proof})"
+def experts_table(experts: tuple[ExpertPlan, ...]) -> Table:
+    return text_table(
+        ("expert", "kind", "computes", "reads", "neurons"),
+        [(f"e{k}", e.kind, e.text, ", ".join(e.inputs), str(e.width)) for k, e in enumerate(experts, start=1)],
+    )
 
 
-def plan_table(experts: list[dict[str, Any]]) -> Table:
+def plan_table(experts: tuple[ExpertPlan, ...]) -> Table:
     """Every expert with its group, frequencies, margin and inverse temperature."""
-    table = Table("expert", "computes", "reads", "group", "freq.", "neurons", "margin", "β", box=None, pad_edge=False)
-    for k, step in enumerate(experts, start=1):
-        group = f"Z_{step['order']}" + (" + 0" if step["absorbing"] else "")
-        frequencies = step.get("frequencies")
-        count = (
-            "random"
-            if frequencies is None
-            else ", ".join(map(str, frequencies))
-            if len(frequencies) < 4
-            else str(len(frequencies))
-        )
-        margin, beta = (f"{step[key]:.3g}" if key in step else "" for key in ("margin", "beta"))
-        table.add_row(f"e{k}", step["text"], ", ".join(step["inputs"]), group, count, str(step["width"]), margin, beta)
-    return table
+    rows = []
+    for k, e in enumerate(experts, start=1):
+        group = f"Z_{e.group_order}" + (" + 0" if e.absorbing else "")
+        known = "" if e.frequencies is None else ", ".join(map(str, e.frequencies))
+        few = e.frequencies is not None and len(e.frequencies) < 4
+        frequencies = "random" if e.frequencies is None else known if few else str(len(e.frequencies))
+        margin, beta = ("" if number is None else f"{number:.3g}" for number in (e.margin, e.beta))
+        rows.append((f"e{k}", e.text, ", ".join(e.inputs), group, frequencies, str(e.width), margin, beta))
+    return text_table(("expert", "computes", "reads", "group", "freq.", "neurons", "margin", "β"), rows)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
-from modgrok.networks.export import FORMATS, export
-from modgrok.networks.network import load
+from modgrok.commands.common import FILES_KEY, say
+from modgrok.networks.export import FORMATS, Exported, export
+
+KEYS = {"expression": "of the network", "modulus": "of the network", "format": "`onnx` or `torch`"} | FILES_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -18,19 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write (default: beside the network)")
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    network = load(args.network)
-    beside = args.network / "network" if args.network.is_dir() else args.network
-    files = export(network, args.to, args.out or beside.with_suffix(FORMATS[args.to]))
-    return {
-        "expression": network.expression,
-        "modulus": network.modulus,
-        "format": args.to,
-        "files": [str(path) for path in files],
-    }
+def run(args: argparse.Namespace, console: Console) -> Exported:
+    return export(args.network, args.to, args.out)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    console.print(f"{result['expression']} mod {result['modulus']} as {result['format']}:", highlight=False)
-    for path in result["files"]:
-        console.print(f"  {path}", highlight=False)
+def show(result: Exported, console: Console, args: argparse.Namespace) -> None:
+    say(console, f"{result.expression} mod {result.modulus} as {result.format}:")
+    for path in result.files:
+        say(console, f"  {path}")

@@ -6,15 +6,26 @@ import argparse
 import time
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import facts_table, network_json, verification_facts, verification_json
+from modgrok.commands.common import (
+    FILES_KEY,
+    NETWORK_KEYS,
+    SECONDS_KEY,
+    VERIFICATION_KEYS,
+    CheckedNetwork,
+    facts_table,
+    heading,
+    text_table,
+)
+from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
 from modgrok.progress import progress_bar
 from modgrok.training.mixture import TRAINED, MixSettings, mix
+
+KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,58 +52,60 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=default.fraction,
         help=f"share of its own table that an expert is trained on ({default.fraction})",
     )
-    parser.add_argument("--learning-rate", type=float, default=default.learning_rate, help="of AdamW")
-    parser.add_argument("--weight-decay", type=float, default=default.weight_decay, help="of AdamW")
-    parser.add_argument("--seed", type=int, default=default.seed, help="seed of splits and initial weights")
+    parser.add_argument(
+        "--learning-rate", type=float, default=default.learning_rate, help=f"of AdamW ({default.learning_rate})"
+    )
+    parser.add_argument(
+        "--weight-decay", type=float, default=default.weight_decay, help=f"of AdamW ({default.weight_decay:g})"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=default.seed, help=f"seed of splits and initial weights ({default.seed})"
+    )
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    settings = MixSettings(**{field.name: getattr(args, field.name) for field in fields(MixSettings)})
+def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
+    settings = {field.name: getattr(args, field.name) for field in fields(MixSettings)}
     start = time.perf_counter()
     with progress_bar(console, "training experts, network-steps") as progress:
-        network = mix(args.expression, args.mod, settings, progress)
-    trained = time.perf_counter()
+        network = mix(args.expression, args.mod, **settings, progress=progress)
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, progress=progress)
-    if args.out:
-        network.save(args.out)
-    return {
-        **network_json(network),
-        **verification_json(found),
-        "settings": dict(network.settings),
-        "file": str(args.out) if args.out else None,
-        "seconds": {"train": trained - start, "verify": time.perf_counter() - trained},
-        "exit_code": 0 if found.errors == 0 else 1,
-    }
+    files = (network.save(args.out),) if args.out else ()
+    return CheckedNetwork(network, found, time.perf_counter() - start, files)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    console.print(f"[bold]{result['expression']}[/]  mod {result['modulus']}", highlight=False)
-    console.print(experts_table(result["experts"]))
-    facts = {"hidden neurons": f"{result['width']:,}"} | verification_facts(result)
-    if result["errors"]:
-        facts["advice"] = advice(result["experts"])
-    if result["file"]:
-        facts["written to"] = result["file"]
+def exit_code(result: CheckedNetwork) -> int:
+    return 0 if result.correct else 1
+
+
+def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
+    network = result.network
+    heading(console, network.expression, f"  mod {network.modulus}")
+    console.print(experts_table(network.plan))
+    facts = {"hidden neurons": f"{network.width:,}"} | result.verification.facts()
+    if not result.correct:
+        facts["advice"] = advice(network.plan)
+    if result.files:
+        facts["written to"] = str(result.files[0])
     console.print(facts_table(facts))
 
 
-def experts_table(experts: list[dict[str, Any]]) -> Table:
-    headings = ("expert", "computes", "reads", "weights", "learnt from", "right on its table", "margin", "β")
-    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
-    for k, step in enumerate(experts, start=1):
+def experts_table(experts: tuple[ExpertPlan, ...]) -> Table:
+    rows = []
+    for k, e in enumerate(experts, start=1):
         weights, source = "analytical", "–"
-        if step["trained"]:
-            weights, source = "trained", f"{100 * step['train_fraction']:g} % of {step['task']}"
-        right = f"{100 * step['own_accuracy']:.6g} %"
-        margin, beta = f"{step['margin']:.3g}", f"{step['beta']:.3g}"
-        table.add_row(f"e{k}", step["text"], ", ".join(step["inputs"]), weights, source, right, margin, beta)
-    return table
+        if e.learned is not None:
+            weights, source = "trained", f"{100 * e.learned.fraction:g} % of {e.learned.task}"
+        right = f"{100 * (e.own_accuracy or 0):.6g} %"
+        numbers = (f"{e.margin:.3g}", f"{e.beta:.3g}")
+        rows.append((f"e{k}", e.text, ", ".join(e.inputs), weights, source, right, *numbers))
+    headings = ("expert", "computes", "reads", "weights", "learned from", "right on its table", "margin", "β")
+    return text_table(headings, rows)
 
 
-def advice(experts: list[dict[str, Any]]) -> str:
+def advice(experts: tuple[ExpertPlan, ...]) -> str:
     """What to do about a network that is wrong somewhere."""
-    weak = [f"e{k}" for k, step in enumerate(experts, start=1) if step["own_accuracy"] < 1]
+    weak = [f"e{k}" for k, e in enumerate(experts, start=1) if e.own_accuracy is not None and e.own_accuracy < 1]
     if weak:
         return f"{', '.join(weak)} did not learn the whole table: try more --steps, --width or a larger --fraction"
     return "every expert is right on its own table, but the margins are small: try more --steps or --width"

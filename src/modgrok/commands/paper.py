@@ -3,100 +3,155 @@
 from __future__ import annotations
 
 import argparse
-import time
-from importlib import import_module
+import shutil
+import textwrap
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
-from modgrok.errors import InputError
-from modgrok.files import write_json
-from modgrok.paper import ITEMS
 from modgrok.progress import progress_bar
+from modgrok.reproduction.registry import ITEMS
+
+if TYPE_CHECKING:
+    from modgrok.report.reproducing import Report
+    from modgrok.reproduction.item import ItemResult, ItemTable
+
+
+KEYS = {
+    "ITEM": {
+        "item": "its name",
+        "title": "what it shows, in a line",
+        "settings": "what it was computed with",
+        "published": "what the paper says",
+        "measured": "what was found",
+        "verdict": "`reproduced`, `partly reproduced`, `differs`, `finding` (nothing was published) or `undecided`",
+        "why": "the verdict in a sentence",
+        "notes": "what else is to be said",
+        "columns": "keys of `rows` that are printed, and their headings",
+        "rows": "one object for each row of the table",
+        "tables": "further tables: `caption`, `columns`, `rows`",
+        "data": "what the figures are drawn from, such as learning curves",
+        "files": "paths of what was written",
+        "seconds": "how long it took",
+    },
+    "all": {
+        "item": "`all`",
+        "size": "`quick`, `standard` or `full`",
+        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, and `reused`: "
+        "whether an earlier result was taken",
+        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`",
+        "files": "the report as HTML and as Markdown",
+        "seconds": "how long it took",
+    },
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    everything = {**ITEMS, "all": "one report of everything, HTML and Markdown; reuses what is stored in its folder"}
-    parser.epilog = "items:\n" + "\n".join(f"  {name:10} {purpose}" for name, purpose in everything.items())
-    parser.add_argument("item", choices=list(everything), metavar="ITEM", help="one of the items below")
+    purposes = {item.name: item.purpose for item in ITEMS.values()}
+    purposes["all"] = "one report of everything, HTML and Markdown; reuses what is stored in its folder"
+    parser.epilog = "items:\n" + "\n".join(map(help_line, purposes, purposes.values()))
+    limited = " and ".join(item.name for item in ITEMS.values() if item.time_limited)
+    parser.add_argument("item", choices=list(purposes), metavar="ITEM", help="one of the items below")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for data and figures (paper; for all: report)")
-    parser.add_argument("--quick", action="store_true", help="a smaller version, where the full one takes long")
-    parser.add_argument("--full", action="store_true", help="every part, also those that take an hour on two cores")
+    parser.add_argument("--quick", action="store_true", help="a smaller version, where the standard one takes long")
+    parser.add_argument("--full", action="store_true", help="every part, also those that take hours without a GPU")
     parser.add_argument(
         "--time-limit",
         type=float,
         metavar="SECONDS",
-        help="strong: begin no new part after that; a second call goes on",
+        help=f"{limited}: begin no new part after that; a second call goes on",
     )
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    if args.quick and args.full:
-        raise InputError("--quick asks for less and --full for everything; give one or the other")
+def help_line(name: str, purpose: str) -> str:
+    width = max(60, shutil.get_terminal_size().columns - 2)
+    return textwrap.fill(f"  {name:10} {purpose}", width, subsequent_indent=" " * 13)
+
+
+def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
+    from modgrok.report.reproducing import paper
+
+    with progress_bar(console, f"paper {args.item}") as progress:
+        return paper(
+            args.item,
+            out=args.out,
+            quick=args.quick,
+            full=args.full,
+            time_limit=args.time_limit,
+            progress=progress,
+            say=lambda text: console.print(text, highlight=False, markup=False),
+        )
+
+
+def show(result: ItemResult | Report, console: Console, args: argparse.Namespace) -> None:
     if args.item == "all":
-        return run_all(args, console)
-    item, out = import_module(f"modgrok.paper.{args.item}"), args.out or Path("paper")
-    options: dict[str, Any] = {"quick": args.quick}
-    if getattr(item, "LONG", False):
-        options |= {"full": args.full, "folder": out, "say": lambda text: console.print(text, highlight=False)}
-    if args.time_limit is not None:
-        if not getattr(item, "TIME_LIMITED", False):
-            raise InputError(f"{args.item} takes no --time-limit; only strong does")
-        options["time_limit"] = args.time_limit
-    start = time.perf_counter()
-    with progress_bar(console, args.item) as progress:
-        result = item.compute(**options, progress=progress)
-    result["seconds"] = time.perf_counter() - start
-    data = out / f"{args.item}.json"
-    write_json(data, result)
-    figures = item.draw(result, out) if hasattr(item, "draw") else []
-    return {**result, "files": [str(path) for path in (data, *figures)]}
+        show_report(result.to_json(), console)
+    else:
+        show_item(cast("ItemResult", result), console)
 
 
-def run_all(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    from modgrok.report.build import build
-
-    if args.time_limit is not None:
-        raise InputError("all takes no --time-limit; only strong and endtoend do")
-    size = "quick" if args.quick else "full" if args.full else "standard"
-    return build(
-        args.out or Path("report"),
-        size=size,
-        say=lambda text: console.print(text, highlight=False),
-        bar=lambda item: progress_bar(console, item),
-    )
-
-
-def show(result: dict[str, Any], console: Console) -> None:
-    if result["item"] == "all":
-        show_all(result, console)
-        return
-    console.print(f"[bold]{result['title']}[/]", highlight=False)
-    table = Table(*result["columns"].values(), box=None, pad_edge=False, header_style="bold")
-    for row in result["rows"]:
-        table.add_row(*(_cell(row[key]) for key in result["columns"]))
-    console.print(table)
-    for note in result["notes"]:
-        console.print(note, highlight=False)
-    files = f"files: {', '.join(result['files'])}"
-    console.print(f"[bold]{result['verdict']}[/] in {result['seconds']:.1f} s; {files}", soft_wrap=True)
+def show_item(result: ItemResult, console: Console) -> None:
+    console.print(Text(result.title, "bold"))
+    if ITEMS[result.item].cards:
+        show_cards(result, console)
+    else:
+        console.print(text_table(result.table, console))
+    for table in result.tables:
+        console.print(Text(f"\n{table.caption}", "italic"))
+        console.print(text_table(table, console))
+    for note in result.notes:
+        console.print(Text(note))
+    console.print(Text.assemble((result.verdict, "bold"), f": {result.why}; {result.seconds:.1f} s"))
+    for path in result.files:
+        console.print(Text(str(path)), soft_wrap=True)
 
 
-def show_all(result: dict[str, Any], console: Console) -> None:
+def text_table(table: ItemTable, console: Console) -> Table:
+    """As wide as the console; no word and no number is cut, but where room is short numbers have fewer digits."""
+    for digits, gap in ((4, 2), (3, 1)):
+        columns = [list(column) for column in zip(table.columns.values(), *table.cells(digits), strict=True)]
+        widths = column_widths(columns, console.width - gap * (len(columns) - 1))
+        if sum(widths) + gap * (len(columns) - 1) <= console.width:
+            break
+    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
+    for (heading, *_), width in zip(columns, widths, strict=True):
+        shown.add_column(heading, width=width)
+    for row in zip(*(texts for _, *texts in columns), strict=True):
+        shown.add_row(*map(Text, row))
+    return shown
+
+
+def column_widths(columns: list[list[str]], room: int) -> list[int]:
+    """Widths that fit into the room, if need be: the widest column shrinks first, none below its longest word."""
+    least = [max(len(word) for text in texts for word in text.split()) for texts in columns]
+    widths = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
+    while sum(widths) > room and widths != least:
+        _, widest = max((width, k) for k, width in enumerate(widths) if width > least[k])
+        widths[widest] -= 1
+    return widths
+
+
+def show_cards(result: ItemResult, console: Console) -> None:
+    """Each row under its number and topic, for texts that are too long for columns."""
+    for number, topic, *texts in result.table.cells():
+        console.print(Text(f"\n{number}. {topic}", "bold"))
+        card = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for heading, text in zip(list(result.columns.values())[2:], texts, strict=True):
+            card.add_row(Text(heading), Text(text))
+        console.print(card)
+
+
+def show_report(result: dict[str, Any], console: Console) -> None:
     table = Table("item", "verdict", "seconds", "", box=None, pad_edge=False, header_style="bold")
     for entry in result["items"]:
         table.add_row(entry["item"], entry["verdict"], f"{entry['seconds']:.1f}", "reused" if entry["reused"] else "")
     for entry in result["recorded"]:
-        table.add_row(entry["item"], entry["verdict"] or "", "", f"recorded on {entry['where']}")
+        table.add_row(entry["item"], entry["verdict"], "", f"recorded on {entry['where']}")
     console.print(table)
-    written = f"[bold]{result['report']}[/] written in {result['seconds']:.1f} s; the same as {result['markdown']}"
-    console.print(written, soft_wrap=True)
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    page, text = result["files"]
+    written = f" written in {result['seconds']:.1f} s; the same as {text}"
+    console.print(Text.assemble((page, "bold"), written), soft_wrap=True)

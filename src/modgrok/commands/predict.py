@@ -3,13 +3,43 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from modgrok.networks.network import load
-from modgrok.networks.verification import predict
+from modgrok.commands.common import heading, say
+from modgrok.networks.network import Network
+from modgrok.networks.storage import load
+from modgrok.networks.verification import Prediction, predict
+from modgrok.results import Result
+
+KEYS = {
+    "expression": "of the network",
+    "modulus": "of the network",
+    "inputs": "value by variable",
+    "value": "the network's answer",
+    "expected": "that of integers",
+    "correct": "whether they agree",
+    "margin": "correct logit − best wrong logit",
+}
+
+
+@dataclass(frozen=True, repr=False)
+class Answered(Result):
+    """A prediction together with the network that made it."""
+
+    network: Network
+    prediction: Prediction
+
+    def summary(self) -> str:
+        return self.prediction.summary()
+
+    def to_json(self) -> dict[str, Any]:
+        inputs = dict(zip(self.network.variables, self.prediction.inputs, strict=True))
+        about = {"expression": self.network.expression, "modulus": self.network.modulus}
+        return {**about, **self.prediction.to_json(), "inputs": inputs}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,23 +47,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("values", type=int, nargs="+", help="one residue for each variable")
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def run(args: argparse.Namespace, console: Console) -> Answered:
     network = load(args.network)
-    answer = predict(network, *args.values)
-    return {
-        "expression": network.expression,
-        "modulus": network.modulus,
-        "inputs": dict(zip(network.variables, answer.inputs)),
-        "prediction": answer.value,
-        "expected": answer.expected,
-        "correct": answer.correct,
-        "margin": answer.margin,
-        "exit_code": 0 if answer.correct else 1,
-    }
+    found = predict(network, *args.values)
+    assert isinstance(found, Prediction)
+    return Answered(network, found)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    inputs = ", ".join(f"{name} = {value}" for name, value in result["inputs"].items())
-    judgement = "correct" if result["correct"] else f"wrong: integers give {result['expected']}"
-    console.print(f"{result['expression']} mod {result['modulus']} at {inputs}", highlight=False)
-    console.print(f"[bold]{result['prediction']}[/]  ({judgement}, margin {result['margin']:.4g})", highlight=False)
+def exit_code(result: Answered) -> int:
+    return 0 if result.prediction.correct else 1
+
+
+def show(result: Answered, console: Console, args: argparse.Namespace) -> None:
+    found, network = result.prediction, result.network
+    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.inputs, strict=True))
+    say(console, f"{network.expression} mod {network.modulus} at {inputs}")
+    judgement = "correct" if found.correct else f"wrong: integers give {found.expected}"
+    heading(console, str(found.value), f"  ({judgement}, margin {found.margin:.4g})")

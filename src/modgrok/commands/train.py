@@ -3,33 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
+from math import isfinite
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 
+from modgrok.commands.common import FILES_KEY, heading, say
 from modgrok.errors import InputError
-from modgrok.figures.training import draw_training
-from modgrok.loss_law.law import expected_accuracy
-from modgrok.training import runs
-from modgrok.training.diagnosis import PASSED
-from modgrok.training.models import ACTIVATIONS, NORMS
+from modgrok.inspection.order import ORDER_NAMES
+from modgrok.networks.models import trainable
+from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
+from modgrok.progress import progress_bar
+from modgrok.training.config import TrainConfig, check_modulus_of
+from modgrok.training.diagnosis import LEARNED
 from modgrok.training.objective import LOSSES, OPTIMISERS
 from modgrok.training.presets import preset
-from modgrok.training.steps import ORDERS, TrainConfig
+from modgrok.training.runs import Point, Run, default_folder, load_config, train_config
 
-CHOICES = {
-    "order": ("auto", *ORDERS),
-    "model": tuple(NORMS),
+CHOICES: dict[str, tuple[str, ...]] = {
+    "order": ORDER_NAMES,
+    "model": trainable(),
     "activation": tuple(ACTIVATIONS),
-    "norm": ("none", "layer", "batch"),
+    "norm": NORMS,
     "loss": tuple(LOSSES),
     "optimiser": tuple(OPTIMISERS),
 }
@@ -40,7 +43,7 @@ HELP = {
     "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
     "dropout": "share of the hidden neurons that is dropped at random in every step",
     "loss": "mean squared error to the one-hot, or cross-entropy",
-    "optimiser": "adam has no weight decay, sgd has momentum beta1; it has settings of its own by default",
+    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
     "width": "hidden neurons; of a transformer, the dimension of its stream",
     "power": "the activation of the power network is x^power; the number of variables if not given",
     "steps": "full-batch steps; more than before lets a run go on",
@@ -53,25 +56,44 @@ HELP = {
     "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
     "seed": "seed of the split and of the initial weights",
     "metrics_every": "steps between measurements",
-    "order": "order of residues in which periodicity is measured; auto takes discrete logarithms for products",
+    "order": "order of residues in which periodicity is measured; auto takes the function's own",
 }
+KEYS = {
+    "config": "every setting of the training",
+    "folder": "where the run is",
+    "finished": "whether all steps were taken",
+    "reused": "whether the run had been finished before",
+    "step": "the last step",
+    "final": "the metrics there: `train_loss`, `test_loss`, `train_accuracy`, `test_accuracy`, `ipr`, `ipr_alive`, "
+    "`alive`, `embed_norm`, `readout_norm`",
+    "memorised_at": "first measured step with 99 % of the training rows right, or `null`",
+    "grokked_at": "first measured step with 99 % of the test rows right, or `null`",
+    "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`",
+    "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
+    "train_rows": "rows trained on",
+    "test_rows": "rows tested on",
+    "seconds": "how long the last sitting trained, without compilation",
+    "steps_per_second": "in the last sitting",
+    "device": "what it was trained on",
+    "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`",
+    "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `error`, `reason`, "
+    "`source`; `value` is `null` where the loss law was not measured",
+} | FILES_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
-    parser.add_argument(
-        "--mod", dest="modulus", type=int, default=argparse.SUPPRESS, help="the modulus, for example 97"
-    )
-    for field in dataclasses.fields(TrainConfig):
-        if field.name in HELP:
-            default = "" if field.default is None else f" (default {field.default})"
-            parser.add_argument(
-                f"--{field.name.replace('_', '-')}",
-                type=int if field.name == "power" else type(field.default),
-                choices=CHOICES.get(field.name),
-                default=argparse.SUPPRESS,
-                help=HELP[field.name] + default,
-            )
+    parser.add_argument("--mod", type=int, default=argparse.SUPPRESS, help="the modulus, for example 97")
+    usual = preset("power", "adamw") | {"model": "power"}
+    for name, text in HELP.items():
+        default = "" if usual[name] is None else f" (default {usual[name]})"
+        parser.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=int if usual[name] is None else type(usual[name]),
+            choices=CHOICES.get(name),
+            default=argparse.SUPPRESS,
+            help=text + default,
+        )
     parser.add_argument("--out", type=Path, help="folder of the run; by default one under runs/, named by the settings")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with the run in this folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
@@ -80,10 +102,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def run(args: argparse.Namespace, console: Console) -> Run:
     config, folder = config_and_folder(args)
-    with live_view(config, folder, console) as on_point, stop_on_interrupt() as stop:
-        result = runs.train_run(
+    with live_view(config, console) as on_point, stop_on_interrupt() as stop:
+        return train_config(
             config,
             folder,
             overwrite=args.overwrite,
@@ -91,26 +113,24 @@ def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             on_point=on_point,
             stop=stop,
         )
-    curves, neurons = runs.read_table(folder / "metrics.parquet"), runs.read_table(folder / "neurons.parquet")
-    draw_training(curves, neurons, f"{config.expression} mod {config.modulus}", folder / "curves")
-    taken = dataclasses.replace(config, steps=max(1, result["step"]))
-    expected = expected_accuracy(result["final"]["train_loss"], taken)
-    result = result | {"expected_test_accuracy": expected.json() | {"text": str(expected)}}
-    return result if result["finished"] else result | {"exit_code": 130}
+
+
+def exit_code(result: Run) -> int:
+    return 0 if result.finished else 130
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     """What the command line asks for: a new experiment, or one that goes on, with more steps perhaps."""
-    names = [field.name for field in dataclasses.fields(TrainConfig)]
-    given = {name: getattr(args, name) for name in names if getattr(args, name, None) is not None}
+    given = {name: getattr(args, name) for name in HELP if hasattr(args, name)}
     if args.resume is not None:
-        if set(given) - {"steps"} or args.out or args.overwrite:
+        if set(given) - {"steps"} or args.out or args.overwrite or args.expression or hasattr(args, "mod"):
             raise InputError("--resume takes every setting from the run; only --steps may be given with it")
-        return dataclasses.replace(runs.load_config(args.resume), **given), args.resume
-    if not {"expression", "modulus"} <= set(given):
+        return replace(load_config(args.resume), **given), args.resume
+    if args.expression is None:
         raise InputError('train needs an expression and a modulus: modgrok train "n1 n2" --mod 97')
-    config = preset(**given)
-    return config, args.out or runs.default_folder(config)
+    modulus = check_modulus_of(args.expression, getattr(args, "mod", None))
+    config = TrainConfig(args.expression, modulus, **given)
+    return config, args.out or default_folder(config)
 
 
 @contextmanager
@@ -131,62 +151,72 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
-def live_view(config: TrainConfig, folder: Path, console: Console) -> Iterator[Callable[[runs.Point], None]]:
-    """A bar with the current numbers below it, on a terminal; nothing elsewhere."""
+def live_view(config: TrainConfig, console: Console) -> Iterator[Callable[[Point], None]]:
+    """A bar with the current numbers below it on a terminal; elsewhere, a line every few seconds."""
+    title = f"{config.expression} mod {config.modulus}"
     if not console.is_terminal:
-        yield lambda point: None
+        with progress_bar(console, f"{title}, steps") as progress:
+            yield lambda point: progress(int(point.row["step"]), config.steps)
         return
-    bar = Progress(
-        TextColumn(f"{config.expression} mod {config.modulus}"),
+    bar = Bar(
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(),
         console=console,
     )
-    task = bar.add_task("", total=config.steps, rate="compiling …")
-    passed: dict[str, int] = {}
+    task = bar.add_task(title, total=config.steps, rate="compiling …")
+    passed: dict[str, int | None] = {"train": None, "test": None}
 
     with Live(bar, console=console, refresh_per_second=8, transient=True) as live:
 
-        def on_point(point: runs.Point) -> None:
+        def on_point(point: Point) -> None:
             step = int(point.row["step"])
-            for part in ("train", "test"):
-                if point.row[f"{part}_accuracy"] >= PASSED:
-                    passed.setdefault(part, step)
+            for part in passed:
+                if passed[part] is None and point.row[f"{part}_accuracy"] >= LEARNED:
+                    passed[part] = step
             bar.update(task, completed=step, rate=f"{point.steps / point.seconds:.0f} steps/s")
             live.update(Group(bar, numbers_table(point.row, passed)))
 
         yield on_point
 
 
-def numbers_table(row: dict[str, float], passed: dict[str, int]) -> Table:
+def numbers_table(row: Mapping[str, float], passed: Mapping[str, int | None]) -> Table:
     """Loss, accuracy, and when the accuracy passed 99 %, for the training and the test rows."""
     table = Table(box=None, pad_edge=False)
-    for heading in ("", "loss", "accuracy", "99 % at step"):
-        table.add_column(heading, justify="right" if heading else "left")
+    for name in ("", "loss", "accuracy", "99 % at step"):
+        table.add_column(name, justify="right" if name else "left")
     for part in ("train", "test"):
-        accuracy = row[f"{part}_accuracy"]
-        if accuracy is not None and accuracy == accuracy:
-            table.add_row(part, f"{row[f'{part}_loss']:.6f}", f"{accuracy:.2%}", str(passed.get(part, "not yet")))
+        accuracy, loss = row[f"{part}_accuracy"], row[f"{part}_loss"]
+        if isfinite(accuracy):
+            when = passed[part]
+            table.add_row(part, f"{loss:.6f}", f"{accuracy:.2%}", "not yet" if when is None else str(when))
     return table
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    final, config = result["final"], result["config"]
-    passed = {"train": result["memorised_at"], "test": result["grokked_at"]}
-    console.print(f"[bold]{config['expression']} mod {config['modulus']}[/], step {result['step']}", highlight=False)
-    console.print(numbers_table(final, {part: step for part, step in passed.items() if step is not None}))
-    if final["ipr"] is not None:
-        console.print(
-            f"mean IPR {final['ipr']:.3f}, of the living {final['ipr_alive']:.3f}; "
-            f"{final['alive']} of {config['width']} neurons alive; {result['steps_per_second']:.1f} steps/s"
+def show(result: Run, console: Console, args: argparse.Namespace) -> None:
+    final, config = result.final, result.config
+    about = f", {config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}"
+    heading(console, f"{config.expression} mod {config.modulus}", f"{about}, decay {config.weight_decay:g}")
+    say(console, f"step {result.step}, {result.steps_per_second:.1f} steps/s")
+    console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))
+    if isfinite(final["ipr"]):
+        blocks = ", ".join(result.ipr_blocks)
+        say(
+            console,
+            f"mean IPR {final['ipr']:.3f}, of the living {final['ipr_alive']:.3f} ({result.residue_order.name} order; "
+            f"{blocks}); {final['alive']} of {config.width} neurons alive",
         )
-    console.print(result["diagnosis"]["text"])
-    console.print(result["expected_test_accuracy"]["text"], highlight=False)
-    if not result["finished"]:
-        console.print(
-            f"Stopped before its {config['steps']} steps; go on with: modgrok train --resume {result['run_dir']}"
+    else:
+        say(console, "no IPR: in no order of the residues are the weights for this function waves")
+    say(console, result.diagnosis.text)
+    text = result.expected.summary()
+    say(console, f"{text[0].upper()}{text[1:]}.")
+    if not result.finished:
+        say(
+            console,
+            f"Stopped before its {config.steps} steps; go on with: modgrok train --resume {result.folder}",
         )
-    reused = "; it had finished before, train again with --overwrite" if result["reused"] else ""
-    console.print(f"Everything is in {result['run_dir']}{reused}")
+    reused = "; it had finished before, train again with --overwrite" if result.reused else ""
+    say(console, f"Everything is in {result.folder}{reused}")

@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import facts_table, network_json, verification_facts, verification_json
-from modgrok.networks.network import load
+from modgrok.commands.common import (
+    FILES_KEY,
+    NETWORK_KEYS,
+    SECONDS_KEY,
+    VERIFICATION_KEYS,
+    CheckedNetwork,
+    facts_table,
+    heading,
+)
+from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.progress import progress_bar
+
+KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", type=Path, help="a .safetensors file, or the folder of a training run")
     parser.add_argument("--sample", type=int, metavar="N", help="check N random rows instead of the whole table")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default 0)")
 
 
-def run(args: argparse.Namespace, console: Console) -> dict[str, Any]:
+def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     network = load(args.network)
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, sample=args.sample, seed=args.seed, progress=progress)
-    return {
-        **network_json(network),
-        **verification_json(found),
-        "seconds": {"verify": found.seconds},
-        "exit_code": 0 if found.errors == 0 else 1,
-    }
+    return CheckedNetwork(network, found, found.seconds)
 
 
-def show(result: dict[str, Any], console: Console) -> None:
-    console.print(f"[bold]{result['expression']}[/]  mod {result['modulus']}", highlight=False)
-    console.print(facts_table(verification_facts(result)))
+def exit_code(result: CheckedNetwork) -> int:
+    return 0 if result.correct else 1
+
+
+def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
+    network = result.network
+    heading(console, network.expression, f"  mod {network.modulus}, {network.method} {network.model.name}")
+    console.print(facts_table(result.verification.facts()))

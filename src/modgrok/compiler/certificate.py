@@ -25,9 +25,6 @@ p·e^(-βg), and sum and quotient are rounded by at most (p + 4)u:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -35,44 +32,9 @@ from jaxtyping import Float
 from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
 from modgrok.compiler.plan import Plan, Step
 from modgrok.networks.circuit import Expert
+from modgrok.networks.description import Certificate, ExpertCertificate
 
 CHUNK = 256
-
-
-@dataclass(frozen=True)
-class ExpertCertificate:
-    """margin: real arithmetic; bound: on the error of a logit; beta: chosen from both."""
-
-    margin: float
-    bound: float
-    beta: float
-    leak: float
-
-    @property
-    def holds(self) -> bool:
-        return self.margin > 2 * self.bound and isfinite(self.leak)
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """Whether the network is proved right on its whole table in its dtype, and by what margins."""
-
-    dtype: str
-    experts: tuple[ExpertCertificate, ...]
-
-    @property
-    def holds(self) -> bool:
-        return all(expert.holds for expert in self.experts)
-
-    def json(self) -> dict[str, Any]:
-        last = self.experts[-1]
-        return {
-            "holds": self.holds,
-            "dtype": self.dtype,
-            "margin": last.margin,
-            "error_bound": last.bound,
-            "experts": [{"margin": e.margin, "error_bound": e.bound, "beta": e.beta} for e in self.experts],
-        }
 
 
 def certify(

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, parse, parse_with_modulus, to_text, variables
-from modgrok.algebra.field import check_modulus, is_prime
+from modgrok.algebra.expression import Tree, read, to_text, variables
+from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import value_table
 from modgrok.compiler.certificate import Certificate, certify, step_margin
 from modgrok.compiler.exact_weights import Kernel, exact_expert, exact_width, full_kernel, short_kernel
@@ -22,14 +24,14 @@ from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_s
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.separable import decide
+from modgrok.separable import Witness, decide
 
 DTYPES = ("float32", "float64")
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
 
-LARGEST_DECISION, DECISION_SECONDS = 257, 1.0
-"""Up to which modulus, and for how long, the compiler looks for h(g1 + g2) in disguise."""
+LARGEST_DECISION, DECISION_NODES = 257, 2000
+"""Up to which modulus, and for how many search steps, the compiler looks for h(g1 + g2) in disguise."""
 
 
 @dataclass(frozen=True)
@@ -55,26 +57,64 @@ class PaperSettings:
 METHODS = {"exact": ExactSettings, "paper": PaperSettings}
 
 
-def compile(text: str, mod: int | None = None, *, method: str = "exact", **settings: Any) -> Network:
-    """A network for a polynomial: `compile("n1 n2 + 3", mod=97)`; `settings` are those of the method."""
+def compile(
+    expression: str,
+    mod: int | None = None,
+    *,
+    method: str = "exact",
+    frequencies: str | int | None = None,
+    dtype: str | None = None,
+    mul_width: int | None = None,
+    add_width: int | None = None,
+    beta: float | None = None,
+    normalisation: str | None = None,
+    seed: int | None = None,
+) -> Network:
+    """A network with closed-form weights for a polynomial.
+
+    Args:
+        expression: a polynomial such as "2n1^4 n2 + n1^2 n2^2"; it may end with its modulus, "… mod 97".
+        mod: the modulus; a prime wherever variables are multiplied.
+        method: "exact" designs the phases, has no error and a certificate; "paper" draws them at random, as published.
+        frequencies: of exact: "all" (exact one-hot outputs, the default), "minimal" (fewest neurons that are right
+            everywhere), or a number.
+        dtype: "float32" or "float64"; by default float64 for exact and float32 for paper.
+        mul_width, add_width: of paper: neurons of a product (500) and of a sum (2000).
+        beta: of paper: inverse temperature between experts (100).
+        normalisation: of paper: amplitudes of sums as "printed" (default), or as its "table" 1 was made.
+        seed: of paper: of the random phases (0).
+
+    Returns:
+        The network; `verify` checks it against integers, `network.certificate` is its proof.
+
+    >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
+    <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
+    """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    known = [field.name for field in fields(METHODS[method])]
-    if unknown := [name for name in settings if name not in known]:
-        raise InputError(f"method {method} has no setting {unknown[0]}; its settings are {', '.join(known)}")
+    given: dict[str, Any] = {
+        name: value
+        for name, value in (
+            ("frequencies", frequencies),
+            ("dtype", dtype),
+            ("mul_width", mul_width),
+            ("add_width", add_width),
+            ("beta", beta),
+            ("normalisation", normalisation),
+            ("seed", seed),
+        )
+        if value is not None
+    }
+    known = {name: [field.name for field in fields(settings)] for name, settings in METHODS.items()}
+    if unknown := [name for name in given if name not in known[method]]:
+        other = next(name for name in known if unknown[0] in known[name])
+        raise InputError(
+            f"{unknown[0]} belongs to method {other}, but the method is {method}; its settings are "
+            f"{', '.join(known[method])}"
+        )
     if method == "paper":
-        return compile_paper(text, mod, PaperSettings(**settings))
-    return compile_exact(text, mod, ExactSettings(**settings))
-
-
-def read(text: str, mod: int | None) -> tuple[Tree, int]:
-    """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
-    tree, written = parse_with_modulus(text)
-    modulus = mod if written is None else written
-    if modulus is None:
-        raise InputError("a modulus is needed; give --mod 97, or end the expression with 'mod 97'")
-    parse(text, mod)  # refuses two moduli that differ
-    return tree, check_modulus(modulus)
+        return compile_paper(expression, mod, PaperSettings(**given))
+    return compile_exact(expression, mod, ExactSettings(**given))
 
 
 def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circuit:
@@ -85,8 +125,8 @@ def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circui
 def finish(plan: Plan, experts: Sequence[Expert], betas: np.ndarray, text: str, method: str, settings: Any) -> Network:
     """The network of a plan, its weights rounded once to the dtype of the settings."""
     circuit = assemble(plan, experts, betas).astype(settings.dtype)
-    steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts))
-    return Network(circuit, text, plan.modulus, method, steps, asdict(settings))
+    steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts, strict=True))
+    return Network.of_circuit(circuit, text, plan.modulus, method, plan=steps, settings=asdict(settings))
 
 
 # --------------------------------------------------------------------------------------------- exact
@@ -106,11 +146,10 @@ def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | N
     betas = np.array([expert.beta for expert in certificate.experts])
     network = finish(plan, experts, betas, to_text(tree), "exact", chosen)
     steps = tuple(
-        {**about, "frequencies": kernel.frequencies.tolist(), "margin": proof.margin, "beta": proof.beta}
-        for about, kernel, proof in zip(network.plan, kernels, certificate.experts)
+        replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=proof.margin, beta=proof.beta)
+        for about, kernel, proof in zip(network.plan, kernels, certificate.experts, strict=True)
     )
-    found = {"certificate": certificate.json(), "notes": notes}
-    return replace(network, plan=steps, settings={**network.settings, **found})
+    return replace(network, plan=steps, certificate=certificate, notes=tuple(notes))
 
 
 def check_exact_settings(settings: ExactSettings) -> None:
@@ -152,7 +191,9 @@ class Candidate(NamedTuple):
 
 def priced(plan: Plan, frequencies: str | int) -> Candidate:
     kernels = [choose_kernel(step, frequencies) for step in plan.steps]
-    return Candidate(plan, kernels, sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels)))
+    return Candidate(
+        plan, kernels, sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True))
+    )
 
 
 def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
@@ -170,14 +211,19 @@ def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
 
 def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
     """Plans of one two-input expert for a function of two variables that is in one of the separable families."""
-    if len(variables(tree)) != 2 or modulus > LARGEST_DECISION:
-        return
-    table = value_table(tree, modulus)
-    families = [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]
-    for order, absorbing in families:
-        witness = decide(table, order, absorbing, time_limit=DECISION_SECONDS).witness
-        if witness is not None:
+    if len(variables(tree)) == 2 and modulus <= LARGEST_DECISION:
+        for witness in witnesses(value_table(tree, modulus), modulus):
             yield from (plan_from_witness(tree, modulus, witness, fold=fold) for fold in (True, False))
+
+
+def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
+    """What the decision finds for a table within a number of search steps, so that no clock has a say."""
+    if modulus > LARGEST_DECISION:
+        return
+    for order, absorbing in [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]:
+        found = decide(table, order, absorbing, time_limit=inf, node_limit=DECISION_NODES).witness
+        if found is not None:
+            yield found
 
 
 def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
@@ -196,7 +242,7 @@ def prove(plan: Plan, kernels: list[Kernel], dtype: str) -> tuple[list[Kernel], 
     """Kernels, experts and certificate; more frequencies and then float64 where the proof fails."""
     notes: list[str] = []
     while True:
-        experts = [exact_expert(step, kernel) for step, kernel in zip(plan.steps, kernels)]
+        experts = [exact_expert(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True)]
         certificate = certify(plan, kernels, experts, dtype)
         if certificate.holds:
             return kernels, experts, certificate, notes
@@ -206,7 +252,7 @@ def prove(plan: Plan, kernels: list[Kernel], dtype: str) -> tuple[list[Kernel], 
             notes.append(f"{dtype} is not proved with fewer than {count} frequencies in expert {weakest + 1}")
             kernels = [
                 choose_kernel(step, count) if k == weakest else kernel
-                for k, (step, kernel) in enumerate(zip(plan.steps, kernels))
+                for k, (step, kernel) in enumerate(zip(plan.steps, kernels, strict=True))
             ]
         elif dtype != "float64":
             notes.append(f"{dtype} is not proved with all frequencies; float64 is used")
@@ -241,4 +287,4 @@ def check_paper_settings(settings: PaperSettings) -> None:
     if not (np.isfinite(settings.beta) and settings.beta > 0):
         raise InputError(f"beta must be a positive number, got {settings.beta}; the paper uses 100")
     if settings.seed < 0:
-        raise InputError(f"the seed must be a non-negative integer, got {settings.seed}; give --seed 0")
+        raise InputError(f"the seed must be a non-negative integer, got {settings.seed}; give seed=0 (--seed 0)")

@@ -93,14 +93,6 @@ def paper_form(name: str, phases: Matrix, constant: float = 0.0) -> Design:
     )
 
 
-def random_design(terms: int, width: int, *, rng: np.random.Generator) -> Design:
-    """The paper's design: phases uniform in (−π, π], right on average only, with noise of order 1/√width."""
-    check_terms(terms)
-    if width < 1:
-        raise InputError(f"a random design needs a width of at least 1 per frequency, got {width}")
-    return paper_form("random", -rng.uniform(-pi, pi, size=(terms, width)))
-
-
 @lru_cache
 def exact_design(terms: int) -> Design:
     """(S+1)·2^{S−1} neurons, no constant: 2, 6, 16, 40, 96 for S = 1 … 5.

@@ -22,6 +22,7 @@ from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, T
 from modgrok.algebra.field import exp_table, factors_text, is_prime, log_table, powers
 from modgrok.algebra.polynomial import LARGEST_TABLE, reduce, value_table
 from modgrok.errors import InputError
+from modgrok.networks.description import ExpertPlan
 from modgrok.separable import Witness
 
 ABSORBED = -1
@@ -67,17 +68,10 @@ class Plan:
         """The variable's name, or e1, e2, … for what an expert computes."""
         return self.names[wire] if wire < len(self.names) else f"e{wire - len(self.names) + 1}"
 
-    def describe(self, step: Step, width: int) -> dict[str, Any]:
-        """A step as plain values, for printing and for the network's file."""
-        inputs = [self.wire_name(wire) for wire in step.inputs]
-        return {
-            "kind": step.kind,
-            "text": step.text,
-            "inputs": inputs,
-            "width": width,
-            "order": step.order,
-            "absorbing": step.absorbed is not None,
-        }
+    def describe(self, step: Step, width: int) -> ExpertPlan:
+        """What an expert of that width computes, for printing and for the network's file."""
+        inputs = tuple(self.wire_name(wire) for wire in step.inputs)
+        return ExpertPlan(step.kind, step.text, inputs, width, step.order, step.absorbed is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,7 +284,7 @@ def plan_from_witness(tree: Tree, modulus: int, witness: Witness, *, fold: bool 
     is an expert of its own.
     """
     planner = Planner(tree, modulus, flat=False)
-    tables = np.array([[ABSORBED if element is None else element for element in g] for g in witness.g])
+    tables = witness_tables(witness)
     values = [0 if value is None else value for value in (*witness.h, witness.h_absorbing)]
     h = np.pad(np.array(values[:modulus]), (0, max(0, modulus - len(values))))
     absorbs = bool((tables == ABSORBED).any())
@@ -298,6 +292,11 @@ def plan_from_witness(tree: Tree, modulus: int, witness: Witness, *, fold: bool 
     elements = np.arange(witness.group_order)
     step = Step("separable", text, (0, 1), witness.group_order, tables, elements, modulus - 1 if absorbs else None)
     return planner.plan(planner.share(step).relabelled(h, text), fold=fold)
+
+
+def witness_tables(witness: Witness) -> Int[np.ndarray, "term p"]:
+    """The places g of a witness, ABSORBED where they are ∞."""
+    return np.array([[ABSORBED if element is None else element for element in g] for g in witness.g])
 
 
 def one_variable_parts(tree: Tree, modulus: int) -> list[Table] | None:

@@ -89,7 +89,7 @@ def check_size(step: Step, width: int) -> None:
 def random_sum(step: Step, width: int, normalisation: str, rng: np.random.Generator) -> Expert:
     """The paper's expert for S-term addition (its equation solution_multisum), activation x^S."""
     if width < 1:
-        raise InputError(f"the width of a sum expert must be at least 1, got {width}; give --add-width 2000")
+        raise InputError(f"the width of a sum expert must be at least 1, got {width}; try 2000")
     check_size(step, width)
     amplitude = AMPLITUDES[normalisation](step.terms, width)
     waves = random_waves(step.terms, width, amplitude, rng)
@@ -105,8 +105,7 @@ def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
     """
     if width < 2:
         raise InputError(
-            f"the width of a product expert must be at least 2 (one neuron treats zero), got {width}; "
-            "give --mul-width 500"
+            f"the width of a product expert must be at least 2 (one neuron treats zero), got {width}; try 500"
         )
     check_size(step, width)
     classes = step.tables.shape[1]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.census import law, outcomes, predictors
-from modgrok.census.law import Columns, Setting
-from modgrok.figures.style import COLOURS, drawing, figure_paths
-from modgrok.loss_law.law import fit_curve
+from modgrok.censuses import law, outcomes, predictors
+from modgrok.censuses.law import Columns, Setting
+from modgrok.figures.style import COLOURS, Figure, drawing
+from modgrok.loss_law.curve import fit_curve
 
 GROUPS = {
     "sums and products": ("composed-sum", "relabelled-sum", "composed-product"),
@@ -31,22 +31,24 @@ def group_of(family: str) -> str:
 def scatter(axes: Axes, x: np.ndarray, y: np.ndarray, families: np.ndarray) -> None:
     """Points in the colours of their families."""
     groups = np.array([group_of(family) for family in families])
-    for name, colour in zip((*GROUPS, "chosen expressions"), COLOURS):
+    for name, colour in zip((*GROUPS, "chosen expressions"), COLOURS, strict=True):
         k = groups == name
         axes.scatter(x[k], y[k], s=5, color=colour, alpha=0.55, linewidths=0, label=name, rasterized=True)
 
 
-def draw_families(census: Columns, stem: Path) -> list[Path]:
+def families_figure(census: Columns) -> Figure:
     """The test accuracy of every table by family, at half of the table: one panel for each modulus."""
     half = outcomes.final_rows(census) & (census["fraction"] == 0.5)
     counted = np.unique(census["modulus"][half], return_counts=True)
-    moduli = [modulus for modulus, count in zip(*map(np.ndarray.tolist, counted)) if 4 * count > counted[1].max()]
+    moduli = [
+        modulus for modulus, count in zip(*map(np.ndarray.tolist, counted), strict=True) if 4 * count > counted[1].max()
+    ]
     written = {family for families in GROUPS.values() for family in families}
     order = [family for family in by_mean(census, half) if family in written]
     rng = np.random.default_rng(0)
-    with drawing(stem, 2.0 + 1.75 * len(moduli), 3.4) as figure:
+    with drawing(2.0 + 1.75 * len(moduli), 3.4) as figure:
         panels = figure.subplots(1, len(moduli), sharey=True, squeeze=False)[0]
-        for axes, modulus in zip(panels, moduli):
+        for axes, modulus in zip(panels, moduli, strict=True):
             for place, family in enumerate(order):
                 accuracy = census["test_accuracy"][half & (census["family"] == family) & (census["modulus"] == modulus)]
                 jitter = place + rng.uniform(-0.3, 0.3, len(accuracy))
@@ -59,7 +61,7 @@ def draw_families(census: Columns, stem: Path) -> list[Path]:
             axes.grid(axis="y", visible=False)
         panels[0].set_yticks(range(len(order)), order)
         panels[0].invert_yaxis()
-    return figure_paths(stem)
+    return figure
 
 
 def by_mean(census: Columns, rows: np.ndarray) -> list[str]:
@@ -67,14 +69,14 @@ def by_mean(census: Columns, rows: np.ndarray) -> list[str]:
     return sorted(families, key=lambda family: -census["test_accuracy"][rows & (census["family"] == family)].mean())
 
 
-def draw_law(census: Columns, stem: Path) -> list[Path]:
+def law_figure(census: Columns) -> Figure:
     """Loss against accuracy at half of the table, one panel for each modulus, and all settings on one curve."""
     settings = list(law.settings_of(census, steps=law.last_step(census)))
     half = largest_by_modulus([s for s in settings if s.fraction == 0.5])
-    with drawing(stem, 7.2, 2.6 + 2.5 * -(-len(half) // 3)) as figure:
+    with drawing(7.2, 2.6 + 2.5 * -(-len(half) // 3)) as figure:
         parts = np.asarray(figure.subfigures(2, 1, height_ratios=[2.5 * -(-len(half) // 3), 2.9])).ravel()
         panels = parts[0].subplots(-(-len(half) // 3), min(3, len(half)), sharey=True, squeeze=False).ravel()
-        for axes, setting in zip(panels, half):
+        for axes, setting in zip(panels, half, strict=False):
             draw_setting(axes, census, setting)
         left, right = parts[1].subplots(1, 2, sharey=True)
         rows = np.any([s.rows for s in settings], axis=0)
@@ -84,7 +86,7 @@ def draw_law(census: Columns, stem: Path) -> list[Path]:
                 census["train_loss"][s.rows] / census["train_loss"][s.rows & (census["family"] == "random")].mean()
             )
         texts = ("loss / loss of random tables", "odds of the loss / odds of random tables")
-        for axes, x, text in zip((left, right), (raw, law.ratios(census, settings)), texts):
+        for axes, x, text in zip((left, right), (raw, law.ratios(census, settings)), texts, strict=True):
             scatter(axes, x[rows], census["test_accuracy"][rows], census["family"][rows])
             curve = fit_curve(x[rows], census["test_accuracy"][rows])
             axes.plot(curve.x, curve.accuracy, color="black")
@@ -95,7 +97,7 @@ def draw_law(census: Columns, stem: Path) -> list[Path]:
         panels[0].set_ylabel("test accuracy")
         handles, labels = right.get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
-    return figure_paths(stem)
+    return figure
 
 
 def largest_by_modulus(settings: list[Setting]) -> list[Setting]:
@@ -109,20 +111,25 @@ def largest_by_modulus(settings: list[Setting]) -> list[Setting]:
 
 def draw_setting(axes: Axes, census: Columns, setting: Setting) -> None:
     k = setting.rows
-    loss = 1000 * census["train_loss"][k]
-    scatter(axes, loss, census["test_accuracy"][k], census["family"][k])
-    curve = fit_curve(loss, census["test_accuracy"][k])
-    axes.plot(curve.x, curve.accuracy, color="black")
+    draw_loss_law(axes, census["train_loss"][k], census["test_accuracy"][k], census["family"][k])
     axes.set_title(f"p = {setting.modulus}, width {setting.width}, half the table")
+
+
+def draw_loss_law(axes: Axes, train_loss: np.ndarray, test_accuracy: np.ndarray, family: np.ndarray) -> None:
+    """Training loss against test accuracy of the networks of one setting, and the curve fitted to them."""
+    loss = 1000 * train_loss
+    scatter(axes, loss, test_accuracy, family)
+    curve = fit_curve(loss, test_accuracy)
+    axes.plot(curve.x, curve.accuracy, color="black")
     axes.set_xlabel("training loss × 1000")
 
 
-def draw_verdicts(census: Columns, stem: Path) -> list[Path]:
+def verdicts_figure(census: Columns) -> Figure:
     """Test accuracy against redundancy at half of the table, by verdict."""
     half = outcomes.final_rows(census) & (census["fraction"] == 0.5)
-    with drawing(stem, 6.4, 3.1) as figure:
+    with drawing(6.4, 3.1) as figure:
         panels = figure.subplots(1, 2, sharey=True)
-        for axes, verdict in zip(panels, ("in-class", "not-in-class")):
+        for axes, verdict in zip(panels, ("in-class", "not-in-class"), strict=True):
             k = half & (census["verdict"] == verdict)
             redundancy = census["redundancy"][k].astype(float)
             scatter(axes, redundancy, census["test_accuracy"][k], census["family"][k])
@@ -132,18 +139,18 @@ def draw_verdicts(census: Columns, stem: Path) -> list[Path]:
         panels[0].set_ylabel("test accuracy")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
-    return figure_paths(stem)
+    return figure
 
 
-def draw_predictors(census: Columns, stem: Path) -> list[Path]:
+def predictors_figure(census: Columns) -> Figure:
     """What is known before training against the test accuracy, at the largest setting with half of the table."""
     settings = [s for s in law.settings_of(census, steps=law.last_step(census)) if s.fraction == 0.5]
     setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
     values = predictors.predictor_values(census, setting.rows)
     names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]
-    with drawing(stem, 7.2, 4.9) as figure:
+    with drawing(7.2, 4.9) as figure:
         grid = figure.subplots(2, 3, sharey=True)
-        for axes, name in zip(grid.ravel(), names):
+        for axes, name in zip(grid.ravel(), names, strict=False):
             x = np.abs(values[name])
             scatter(axes, x, census["test_accuracy"][setting.rows], census["family"][setting.rows])
             axes.set_xlabel(name.replace("_", " "))
@@ -152,7 +159,17 @@ def draw_predictors(census: Columns, stem: Path) -> list[Path]:
         handles, labels = grid[0, 0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
         figure.suptitle(f"p = {setting.modulus}, width {setting.width}, half of the table")
-    return figure_paths(stem)
+    return figure
 
 
-FIGURES = {"families": draw_families, "law": draw_law, "verdicts": draw_verdicts, "predictors": draw_predictors}
+DRAWN: dict[str, Callable[[Columns], Figure]] = {
+    "families": families_figure,
+    "law": law_figure,
+    "verdicts": verdicts_figure,
+    "predictors": predictors_figure,
+}
+
+
+def census_figures(census: Columns) -> dict[str, Figure]:
+    """Every figure of an annotated census, by name."""
+    return {name: draw(census) for name, draw in DRAWN.items()}

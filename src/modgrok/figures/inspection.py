@@ -1,16 +1,12 @@
-"""Five figures of an inspected expert, each as PNG and SVG: docs/inspect.md says how to read them."""
+"""Five figures of an inspected expert; docs/inspect.md says how to read them."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
-from matplotlib.figure import Figure
 
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.inspection.inspecting import ExpertInspection, Inspection, input_names
 from modgrok.inspection.waves import wrap
 
@@ -18,7 +14,7 @@ INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
 POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])
 COLUMN, PAGE = 3.4, 6.9
 """Width of a column and of a page, in inches."""
-PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "plan": "place in the plan"}
+PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "witness": "place $g$"}
 """What a block's residues are laid out by, in each order."""
 SHOWN = 4
 """Neurons drawn as curves."""
@@ -26,73 +22,73 @@ SMALLEST_RESIDUAL = 1e-17
 """Where an exactly zero residual is drawn on the logarithmic axis."""
 
 
-def draw(inspection: Inspection, folder: Path) -> list[Path]:
-    """Write the figures of every expert that has active neurons; the paths written, in order."""
-    written = []
+def inspection_figures(inspection: Inspection) -> dict[str, Figure]:
+    """The figures of every expert that has active neurons, by name; where there are several experts, numbered."""
     circuit = inspection.network.circuit
-    for k, (part, wires) in enumerate(zip(inspection.experts, circuit.wires)):
+    figures: dict[str, Figure] = {}
+    for k, (part, wires) in enumerate(zip(inspection.experts, circuit.wires, strict=True), start=1):
         if part.waves.active.any():
-            prefix = f"expert{k + 1}-" if len(circuit.experts) > 1 else ""
+            prefix = f"expert{k}-" if len(circuit.experts) > 1 else ""
             names = [f"{name[0]}_{{{name[1:]}}}" for name in input_names(inspection.network, wires)]
-            written += draw_expert(part, names, folder, prefix)
-    return written
+            figures |= {f"{prefix}{name}": figure for name, figure in expert_figures(part, names).items()}
+    return figures
 
 
-def draw_expert(part: ExpertInspection, names: list[str], folder: Path, prefix: str) -> list[Path]:
+def expert_figures(part: ExpertInspection, names: list[str]) -> dict[str, Figure]:
     """The five figures; `names` are what the expert's inputs are called, as mathematics."""
-    rows = len(typical_neurons(part))
-    figures: dict[str, tuple[float, float, Callable[[Figure], None]]] = {
-        "ipr": (COLUMN, 2.3, lambda figure: ipr_histogram(figure, part)),
-        "spectrum": (PAGE, 2.7, lambda figure: spectrum_map(figure, part, names)),
-        "neurons": (PAGE, 0.5 + 0.95 * rows, lambda figure: neuron_curves(figure, part, names)),
-        "phases": (0.78 * PAGE, 2.6, lambda figure: phase_law(figure, part)),
-        "frequencies": (0.78 * PAGE, 2.1, lambda figure: frequency_bars(figure, part)),
+    return {
+        "ipr": ipr_histogram(part),
+        "spectrum": spectrum_map(part, names),
+        "neurons": neuron_curves(part, names),
+        "phases": phase_law(part),
+        "frequencies": frequency_bars(part),
     }
-    for name, (width, height, paint) in figures.items():
-        with drawing(folder / f"{prefix}{name}", width, height) as figure:
-            paint(figure)
-    return [path for name in figures for path in figure_paths(folder / f"{prefix}{name}")]
 
 
-def ipr_histogram(figure: Figure, part: ExpertInspection) -> None:
+def ipr_histogram(part: ExpertInspection) -> Figure:
     """How periodic the neurons are: all mass near 1 for waves, near 2 over the number of bins for noise."""
-    axes = figure.add_subplot()
-    ipr = part.ipr[part.waves.active]
-    axes.hist(ipr, bins=np.linspace(0, 1, 51).tolist(), color=INK)
-    noise = 2 / (part.waves.period // 2 + 1)
-    if noise < 1:
-        axes.axvline(noise, color=FAINT, linestyle=":", linewidth=1, label="noise")
-    axes.axvline(ipr.mean(), color=WAVE, linestyle="--", linewidth=1, label=f"mean {ipr.mean():.3f}")
-    axes.set(xlim=(0, 1.01), xlabel="inverse participation ratio of a neuron", ylabel="neurons")
-    axes.legend(loc="upper center")
+    with drawing(COLUMN, 2.3) as figure:
+        axes = figure.add_subplot()
+        ipr = part.ipr[part.waves.active]
+        axes.hist(ipr, bins=np.linspace(0, 1, 51).tolist(), color=INK)
+        noise = 2 / (part.waves.period // 2 + 1)
+        if noise < 1:
+            axes.axvline(noise, color=FAINT, linestyle=":", linewidth=1, label="noise")
+        axes.axvline(ipr.mean(), color=WAVE, linestyle="--", linewidth=1, label=f"mean {ipr.mean():.3f}")
+        axes.set(xlim=(0, 1.01), xlabel="inverse participation ratio of a neuron", ylabel="neurons")
+        axes.legend(loc="upper center")
+    return figure
 
 
-def spectrum_map(figure: Figure, part: ExpertInspection, names: list[str]) -> None:
+def spectrum_map(part: ExpertInspection, names: list[str]) -> Figure:
     """Share of power at every frequency, one row per active neuron sorted by frequency, one panel per block."""
     waves = part.waves
     neurons = np.flatnonzero(waves.active)
     neurons = neurons[np.argsort(waves.frequency[neurons], kind="stable")]
-    panels = figure.subplots(1, len(waves.share), sharey=True, squeeze=False)[0]
-    titles = [
-        f"${name}$" if c == 1 else f"${name}$  (frequency ${sign(c)}f$)" for name, c in zip(names, waves.multipliers)
-    ]
-    for axes, share, title in zip(panels, waves.share[:, neurons], [*titles, "readout"]):
-        image = axes.imshow(
-            share,
-            aspect="auto",
-            cmap=POWER,
-            norm=PowerNorm(0.5, vmin=0, vmax=1),
-            interpolation="nearest",
-            extent=(-0.5, share.shape[1] - 0.5, len(neurons), 0),
-        )
-        axes.set(title=title, xlabel="frequency")
-        axes.spines[["top", "right"]].set_visible(True)
-        axes.grid(False)
-    panels[0].set_ylabel("neuron, by frequency $f$")
-    figure.colorbar(image, ax=panels, label="share of power", fraction=0.03, pad=0.01)
+    with drawing(PAGE, 2.7) as figure:
+        panels = figure.subplots(1, len(waves.share), sharey=True, squeeze=False)[0]
+        titles = [
+            f"${name}$" if c == 1 else f"${name}$  (frequency ${sign(c)}f$)"
+            for name, c in zip(names, waves.multipliers, strict=True)
+        ]
+        for axes, share, title in zip(panels, waves.share[:, neurons], [*titles, "readout"], strict=True):
+            image = axes.imshow(
+                share,
+                aspect="auto",
+                cmap=POWER,
+                norm=PowerNorm(0.5, vmin=0, vmax=1),
+                interpolation="nearest",
+                extent=(-0.5, share.shape[1] - 0.5, len(neurons), 0),
+            )
+            axes.set(title=title, xlabel="frequency")
+            axes.spines[["top", "right"]].set_visible(True)
+            axes.grid(False)
+        panels[0].set_ylabel("neuron, by frequency $f$")
+        figure.colorbar(image, ax=panels, label="share of power", fraction=0.03, pad=0.01)
+    return figure
 
 
-def neuron_curves(figure: Figure, part: ExpertInspection, names: list[str]) -> None:
+def neuron_curves(part: ExpertInspection, names: list[str]) -> Figure:
     """Weights of a few neurons at their places on the circle, and the one cosine fitted to each block."""
     waves, labels = part.waves, part.waves.labels
     neurons = typical_neurons(part)
@@ -101,35 +97,39 @@ def neuron_curves(figure: Figure, part: ExpertInspection, names: list[str]) -> N
         (table[table >= 0], np.asarray(part.expert.embed)[s][table >= 0]) for s, table in enumerate(labels.tables)
     ]
     blocks.append((np.arange(waves.period), readout))
-    grid = figure.subplots(len(neurons), len(blocks), sharex=True, squeeze=False)
-    fine = np.linspace(0, waves.period, 20 * waves.period)
-    for row, k in zip(grid, neurons):
-        for b, (axes, (places, weights)) in enumerate(zip(row, blocks)):
-            shared = b == len(blocks) - 1 and len(np.unique(labels.outputs)) < waves.period
-            at = np.arange(waves.period) if shared else fine
-            curve = waves.amplitude[b, k] * np.cos(
-                2 * np.pi * waves.frequency[k] / waves.period * at + waves.phase[b, k]
-            )
-            if shared:  # a class at several places has the sum of their waves
-                curve = np.bincount(labels.outputs, curve)[labels.outputs]
-            axes.plot(at, curve, color=WAVE, linewidth=1)
-            axes.plot(places, weights[:, k], ".", color=INK, markersize=2.2)
-            limit = 1.1 * max(np.abs(weights[:, k]).max(), np.abs(curve).max()) or 1
-            axes.set(ylim=(-limit, limit), xlim=(-1, waves.period))
-        row[0].set_ylabel(f"neuron {k}\n$f={waves.frequency[k]}$")
-    for axes, title in zip(grid[0], [*term_titles(part, names), "readout"]):
-        axes.set_title(title)
-    for axes in grid[-1]:
-        axes.set_xlabel(PLACES[part.order])
+    with drawing(PAGE, 0.5 + 0.95 * len(neurons)) as figure:
+        grid = figure.subplots(len(neurons), len(blocks), sharex=True, squeeze=False)
+        fine = np.linspace(0, waves.period, 20 * waves.period)
+        for row, k in zip(grid, neurons, strict=True):
+            for b, (axes, (places, weights)) in enumerate(zip(row, blocks, strict=True)):
+                shared = b == len(blocks) - 1 and len(np.unique(labels.outputs)) < waves.period
+                at = np.arange(waves.period) if shared else fine
+                curve = waves.amplitude[b, k] * np.cos(
+                    2 * np.pi * waves.frequency[k] / waves.period * at + waves.phase[b, k]
+                )
+                if shared:  # a class at several places has the sum of their waves
+                    curve = np.bincount(labels.outputs, curve)[labels.outputs]
+                axes.plot(at, curve, color=WAVE, linewidth=1)
+                axes.plot(places, weights[:, k], ".", color=INK, markersize=2.2)
+                limit = 1.1 * max(np.abs(weights[:, k]).max(), np.abs(curve).max()) or 1
+                axes.set(ylim=(-limit, limit), xlim=(-1, waves.period))
+            row[0].set_ylabel(f"neuron {k}\n$f={waves.frequency[k]}$")
+        for axes, title in zip(grid[0], [*term_titles(part, names), "readout"], strict=True):
+            axes.set_title(title)
+        for axes in grid[-1]:
+            axes.set_xlabel(PLACES[part.order])
+    return figure
 
 
 def term_titles(part: ExpertInspection, names: list[str]) -> list[str]:
     """The term whose value, or logarithm, is the place: '3 n1' in a sum, 'n1^3' in a product, 'g(n1)' in a plan."""
-    if part.order == "plan":
+    if part.order == "witness":
         return [f"$g({name})$" for name in names]
     if part.order == "additive":
-        return [f"${sign(c)}{name}$" for name, c in zip(names, part.waves.multipliers)]
-    return [f"${name}^{{{c}}}$" if c != 1 else f"${name}$" for name, c in zip(names, part.waves.multipliers)]
+        return [f"${sign(c)}{name}$" for name, c in zip(names, part.waves.multipliers, strict=True)]
+    return [
+        f"${name}^{{{c}}}$" if c != 1 else f"${name}$" for name, c in zip(names, part.waves.multipliers, strict=True)
+    ]
 
 
 def sign(coefficient: int) -> str:
@@ -148,27 +148,29 @@ def typical_neurons(part: ExpertInspection) -> list[int]:
     return chosen
 
 
-def phase_law(figure: Figure, part: ExpertInspection) -> None:
+def phase_law(part: ExpertInspection) -> Figure:
     """The sum of a neuron's input phases against its readout phase, and how far they are apart."""
     waves = part.waves
     neurons = waves.has_phases
-    left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
-    left.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
-    left.plot(
-        wrap(waves.phase[:-1].sum(axis=0))[neurons],
-        wrap(waves.readout_phase)[neurons],
-        "o",
-        color=INK,
-        markersize=2.5,
-        markeredgewidth=0,
-        alpha=0.6,
-    )
-    readout = r"$\psi_Q$" if waves.offset == 0 else rf"$\psi_Q + 2\pi\, {waves.offset} f / {waves.period}$"
-    terms = "$" + " + ".join(rf"\psi_{{{s + 1}}}" for s in range(part.expert.terms)) + "$"
-    left.set(aspect="equal", xlabel=f"{terms} (rad)", ylabel=f"{readout} (rad)")
-    for axis in (left.xaxis, left.yaxis):
-        axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
-    residual_histogram(right, np.abs(waves.residual[neurons]))
+    with drawing(0.78 * PAGE, 2.6) as figure:
+        left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
+        left.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
+        left.plot(
+            wrap(waves.phase[:-1].sum(axis=0))[neurons],
+            wrap(waves.readout_phase)[neurons],
+            "o",
+            color=INK,
+            markersize=2.5,
+            markeredgewidth=0,
+            alpha=0.6,
+        )
+        readout = r"$\psi_Q$" if waves.offset == 0 else rf"$\psi_Q + 2\pi\, {waves.offset} f / {waves.period}$"
+        terms = "$" + " + ".join(rf"\psi_{{{s + 1}}}" for s in range(part.expert.terms)) + "$"
+        left.set(aspect="equal", xlabel=f"{terms} (rad)", ylabel=f"{readout} (rad)")
+        for axis in (left.xaxis, left.yaxis):
+            axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
+        residual_histogram(right, np.abs(waves.residual[neurons]))
+    return figure
 
 
 def residual_histogram(axes: Axes, residual: np.ndarray) -> None:
@@ -184,14 +186,16 @@ def residual_histogram(axes: Axes, residual: np.ndarray) -> None:
     axes.set_title(f"median {np.median(residual):.2g} rad", color=WAVE)
 
 
-def frequency_bars(figure: Figure, part: ExpertInspection) -> None:
+def frequency_bars(part: ExpertInspection) -> Figure:
     """How many active neurons each frequency has, beside what the compiler's designs need."""
     waves = part.waves
     counts = np.bincount(waves.frequency[waves.active], minlength=waves.period // 2 + 1)
-    axes = figure.add_subplot()
-    axes.bar(np.arange(len(counts)), counts, width=0.8, color=INK)
-    for (name, width), style in zip(part.nearest_design["designs"].items(), ("--", ":")):
-        axes.axhline(width, color=WAVE, linestyle=style, linewidth=1, label=f"{name} design: {width}")
-    axes.set(xlabel="frequency $f$", ylabel="neurons", xlim=(-0.7, len(counts) - 0.3))
-    axes.margins(y=0.2)
-    axes.legend(loc="upper right", ncols=2)
+    with drawing(0.78 * PAGE, 2.1) as figure:
+        axes = figure.add_subplot()
+        axes.bar(np.arange(len(counts)), counts, width=0.8, color=INK)
+        for (name, width), style in zip(part.nearest_design.designs.items(), ("--", ":"), strict=False):
+            axes.axhline(width, color=WAVE, linestyle=style, linewidth=1, label=f"{name} design: {width}")
+        axes.set(xlabel="frequency $f$", ylabel="neurons", xlim=(-0.7, len(counts) - 0.3))
+        axes.margins(y=0.2)
+        axes.legend(loc="upper right", ncols=2)
+    return figure

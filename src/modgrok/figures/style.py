@@ -1,15 +1,16 @@
-"""One look for all figures, through matplotlib's object interface (no global state)."""
+"""One look for all figures, through matplotlib's object interface: no global state."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import matplotlib.figure
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from modgrok.files import whole_file
 
@@ -35,21 +36,46 @@ STYLE: dict[Any, Any] = {
     "svg.hashsalt": "modgrok",
 }
 
+FILE_DPI, SCREEN_DPI = 200, 110
+
+
+class Figure(matplotlib.figure.Figure):
+    """A figure in modgrok's style, wherever it is drawn; a notebook shows it without any setting."""
+
+    def draw(self, renderer: Any) -> None:
+        with matplotlib.rc_context(STYLE):
+            super().draw(renderer)
+
+    def _repr_png_(self) -> bytes:
+        png = BytesIO()
+        self.savefig(png, format="png", dpi=SCREEN_DPI)
+        return png.getvalue()
+
 
 @contextmanager
-def drawing(stem: Path, width: float, height: float) -> Iterator[Figure]:
-    """A figure of that size in inches to draw on; afterwards it is in stem.png and stem.svg.
-
-    The same data give the same bytes.
-    """
+def drawing(width: float, height: float) -> Iterator[Figure]:
+    """A figure of that size in inches to draw on, in the style of all figures."""
     with matplotlib.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
-        for path in figure_paths(stem):
+
+
+def save_figure(figure: Figure, stem: str | Path) -> list[Path]:
+    """Write `figure` to stem.png and stem.svg, each whole or not at all; the same data give the same bytes."""
+    paths = figure_paths(stem)
+    with matplotlib.rc_context(STYLE):
+        for path in paths:
             with whole_file(path) as temporary:
-                figure.savefig(temporary, dpi=200, metadata={"Date": None} if path.suffix == ".svg" else None)
+                figure.savefig(temporary, dpi=FILE_DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
+    return paths
 
 
-def figure_paths(stem: Path) -> list[Path]:
-    return [stem.with_suffix(".png"), stem.with_suffix(".svg")]
+def save_figures(figures: Mapping[str, Figure], folder: str | Path) -> list[Path]:
+    """Write each figure to its name in a folder; the paths written, in order."""
+    return [path for name, figure in figures.items() for path in save_figure(figure, Path(folder) / name)]
+
+
+def figure_paths(stem: str | Path) -> list[Path]:
+    """The files that `save_figure` writes."""
+    return [Path(f"{stem}.png"), Path(f"{stem}.svg")]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.figures.style import COLOURS, drawing, figure_paths
+from modgrok.figures.style import COLOURS, Figure, drawing
 
 TRAIN, TEST, PERIODIC = COLOURS[:3]
 INITIAL = COLOURS[6]
@@ -17,13 +16,13 @@ INITIAL = COLOURS[6]
 Columns: TypeAlias = Mapping[str, Sequence[float] | np.ndarray]
 
 
-def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, log_steps: bool = False) -> list[Path]:
+def training_figure(curves: Columns, neurons: Columns, title: str, log_steps: bool = False) -> Figure:
     """Three panels: (a) losses, (b) accuracies and mean IPR, (c) IPR distributions before and after.
 
     `curves` has the columns of a run's metrics, `neurons` those of its neurons. A logarithmic axis of steps suits
     long runs that grok early.
     """
-    with drawing(stem, width=9.0, height=2.9) as figure:
+    with drawing(width=9.0, height=2.9) as figure:
         panels = figure.subplots(1, 3)
         draw_losses(panels[0], curves)
         draw_accuracies(panels[1], curves)
@@ -32,10 +31,10 @@ def draw_training(curves: Columns, neurons: Columns, title: str, stem: Path, *, 
             for axes in panels[:2]:
                 axes.set_xscale("symlog", linthresh=10)
                 axes.set_xlim(left=0)
-        for axes, letter in zip(panels, "abc"):
+        for axes, letter in zip(panels, "abc", strict=True):
             axes.set_title(f"({letter})", loc="left", fontweight="bold")
         figure.suptitle(title)
-    return figure_paths(stem)
+    return figure
 
 
 def draw_losses(axes: Axes, curves: Columns) -> None:
@@ -79,4 +78,7 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
     axes.margins(y=0.25)
-    axes.legend(loc="upper center")
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc="upper center")
+    else:
+        axes.text(0.5, 0.5, "none: these weights are\nno waves in any order", transform=axes.transAxes, ha="center")

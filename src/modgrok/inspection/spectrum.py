@@ -1,72 +1,103 @@
-"""Fourier spectra of an expert's weights, and how periodic they are: the inverse participation ratio.
+"""Fourier spectra of weights, and how periodic they are: the inverse participation ratio.
 
-A neuron k has one block per term, the vector embed[s, ·, k] over residues, and one for the readout, the vector
-readout[k, ·]. In the analytical solutions every block is a cosine: over residues in their natural order for
-sums, over residues in the order g^0, g^1, … (zero left out) for products. `order` is that list of residues.
+A model has blocks of weights (`Model.blocks`): in the power network a neuron k has one for each term, the vector
+embed[s, ·, k] over residues, and one for the readout, the vector readout[k, ·] over classes. In the analytical
+solutions every block is a cosine of the places that an order gives its residues (`inspection.order`).
 
-IPR(u) = (‖F u‖_4 / ‖F u‖_2)^4 with F the one-sided DFT including its constant bin: 1 for a pure cosine, about
-2 over the number of bins for noise. It has no scale, so a block is normalised before the DFT: weight decay
+IPR(u) = (‖F u‖_4 / ‖F u‖_2)^4 with F the one-sided DFT over places, including its constant bin: 1 for a pure cosine,
+about 2 over the number of bins for noise. It has no scale, so a block is normalised before the DFT: weight decay
 drives many neurons towards zero, and their ratio must not become 0/0.
+
+`periodicity` is the only measure of it: training, census, inspection and report call it with the function's order.
 """
 
 from __future__ import annotations
 
-import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Bool, Complex, Float, Int
+from typing import NamedTuple
 
-from modgrok.algebra.field import exp_table
-from modgrok.networks.circuit import Expert
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from modgrok.inspection.order import Places
+from modgrok.networks.circuit import Weights
+from modgrok.networks.models import Blocks
 
 ALIVE = 1e-3
 """A neuron is alive if its squared norm is above this share of the largest neuron's."""
 
-
-def additive_order(p: int) -> Int[np.ndarray, "{p}"]:
-    return np.arange(p)
-
-
-def multiplicative_order(p: int) -> Int[np.ndarray, "{p}-1"]:
-    """The non-zero residues as g^0, g^1, …: the order in which a product's weights are periodic."""
-    return exp_table(p)
+CONSTANT = 1e-6
+"""An embed is constant if less than this share of its squared length is anything but its mean."""
 
 
-def blocks(expert: Expert, order: Int[np.ndarray, "residue"]) -> Float[Array, "block width residue"]:
-    """The blocks of every neuron, one per term and then the readout, over residues in the given order."""
-    embed = jnp.swapaxes(expert.embed[:, order, :], 1, 2)
-    return jnp.concatenate([embed, expert.readout[None, :, order]])
+class Periodicity(NamedTuple):
+    """How periodic each neuron is. A constant neuron acts as a bias, not as a wave, and counts in no mean."""
+
+    block_ipr: Float[Weights, "block width"]
+    """0 for a block that is exactly zero, or that has no places."""
+    ipr: Float[Weights, "width"]
+    """The mean over a neuron's blocks that are not zero and have places; NaN where no block has places."""
+    alive: Bool[Weights, "width"]
+    constant: Bool[Weights, "width"]
+
+    @property
+    def active(self) -> Bool[Weights, "width"]:
+        return self.alive & ~self.constant
+
+    def mean(self) -> Float[Array, ""]:
+        """The mean IPR over all neurons."""
+        return masked_mean(self.ipr, ~self.constant)
+
+    def mean_alive(self) -> Float[Array, ""]:
+        """The mean IPR over the living ones."""
+        return masked_mean(self.ipr, self.active)
 
 
-def normalised_spectrum(expert: Expert, order: Int[np.ndarray, "residue"]) -> Complex[Array, "block width frequency"]:
-    """One-sided DFT of every block scaled to unit length; a block that is exactly zero has spectrum zero."""
-    block = blocks(expert, order)
-    largest = jnp.max(jnp.abs(block), axis=-1, keepdims=True)
-    block = block / jnp.where(largest > 0, largest, 1)
-    spectrum = jnp.fft.rfft(block, axis=-1)
-    norm = jnp.sqrt(jnp.sum(jnp.abs(spectrum) ** 2, axis=-1, keepdims=True))
-    return spectrum / jnp.where(norm > 0, norm, 1)
+def masked_mean(values: Float[Weights, "width"], mask: Bool[Weights, "width"]) -> Float[Array, ""]:
+    """The mean where the mask is true; 0 of nothing: networks may have no living neuron."""
+    return jnp.sum(jnp.where(mask, values, 0)) / jnp.maximum(jnp.sum(mask), 1)
 
 
-def block_ipr(expert: Expert, order: Int[np.ndarray, "residue"]) -> Float[Array, "block width"]:
-    """IPR of every block of every neuron; 0 for a block that is exactly zero."""
-    power = jnp.abs(normalised_spectrum(expert, order)) ** 2
-    return jnp.sum(power**2, axis=-1)
+def periodicity(blocks: Blocks, places: Places) -> Periodicity:
+    """IPR of every neuron in an order, which neurons are alive, and which are constant."""
+    power = block_power(blocks, places)
+    total = jnp.sum(power, axis=-1)
+    share = power / jnp.where(total > 0, total, 1)[..., None]
+    block_ipr = jnp.sum(share**2, axis=-1)
+    axes = jnp.asarray(blocks.places)
+    has_places = jnp.asarray(places.period)[axes] > 0
+    counted = (total > 0) & has_places[:, None]
+    count = jnp.sum(counted, axis=0)
+    ipr = jnp.sum(jnp.where(counted, block_ipr, 0), axis=0) / jnp.maximum(count, 1)
+    flat = jnp.where((axes < len(places.period) - 1)[:, None], (share[..., 0] > 1 - CONSTANT) | (total == 0), True)
+    living = alive(blocks)
+    constant = jnp.all(flat, axis=0) & jnp.any(counted, axis=0)
+    return Periodicity(block_ipr, jnp.where(jnp.any(has_places), ipr, jnp.nan), living, constant)
 
 
-def neuron_ipr(expert: Expert, order: Int[np.ndarray, "residue"]) -> Float[Array, "width"]:
-    """IPR_k of every neuron: the mean over its blocks. A block that is exactly zero counts as 0."""
-    return jnp.mean(block_ipr(expert, order), axis=0)
+def block_power(blocks: Blocks, places: Places) -> Float[Array, "block width frequency"]:
+    """Squared one-sided DFT of every block scaled to largest weight 1, over its places; 0 past half of the period."""
+    weights, axes = blocks.weights, jnp.asarray(blocks.places)
+    largest = jnp.max(jnp.abs(weights), axis=-1, keepdims=True)
+    weights = weights / jnp.where(largest > 0, largest, 1)
+    length = weights.shape[-1]
+    place, period = jnp.asarray(places.place)[axes], jnp.asarray(places.period)[axes]
+    frequency = jnp.arange(length // 2 + 1)
+    turns = (frequency[None, :, None] * place[:, None, :]) % jnp.maximum(period, 1)[:, None, None]
+    angle = 2 * jnp.pi * turns / jnp.maximum(period, 1)[:, None, None]
+    used = (place >= 0)[:, None, :] & (2 * frequency[None, :] <= period[:, None])[:, :, None]
+    cosine, sine = (jnp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (jnp.cos, jnp.sin))
+    return jnp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + jnp.einsum("bfp,bwp->bwf", sine, weights) ** 2
 
 
-def neuron_norm(expert: Expert) -> Float[Array, "width"]:
+def neuron_norm(blocks: Blocks) -> Float[Array, "width"]:
     """Length of each neuron's weights over all its blocks."""
-    return jnp.sqrt(jnp.sum(expert.embed**2, axis=(0, 1)) + jnp.sum(expert.readout**2, axis=1))
+    return jnp.sqrt(jnp.sum(blocks.weights**2, axis=(0, 2)))
 
 
-def alive(expert: Expert) -> Bool[Array, "width"]:
+def alive(blocks: Blocks) -> Bool[Array, "width"]:
     """Which neurons have a squared norm above `ALIVE` times the largest one; none if all weights are zero.
 
     The square is the share of the weights that weight decay has left to a neuron.
     """
-    square = neuron_norm(expert) ** 2
+    square = neuron_norm(blocks) ** 2
     return square > ALIVE * jnp.max(square)

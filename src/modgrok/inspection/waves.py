@@ -26,33 +26,13 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from modgrok.inspection.spectrum import alive, blocks, neuron_norm
+from modgrok.inspection.order import Labels
+from modgrok.inspection.spectrum import CONSTANT, alive, neuron_norm
 from modgrok.networks.circuit import Expert
-
-CONSTANT = 1e-6
-"""An embed is constant if less than this share of its squared length is anything but its mean."""
+from modgrok.networks.models.power import expert_blocks
 
 TIE = 1e-9
 """Shares of power, or of agreement with the phase law, that differ by less are as good as each other."""
-
-
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """Places on a circle: residue i of input s lies at tables[s, i], class outputs[t] at t.
-
-    A negative place means none: the residue takes no part (zero in a product).
-    """
-
-    period: int
-    tables: Int[np.ndarray, "term p"]
-    outputs: Int[np.ndarray, "period"]
-
-    @property
-    def bijective(self) -> Bool[np.ndarray, "block"]:
-        """Blocks with one residue at every place: least squares on them is a DFT."""
-        places = [table[table >= 0] for table in self.tables]
-        once = [len(place) == self.period == len(np.unique(place)) for place in places]
-        return np.array([*once, len(np.unique(self.outputs)) == self.period])
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +56,6 @@ class FittedWaves:
     """Share of a block's squared length that its cosine carries; 0 for a block that is zero."""
     share: Float[np.ndarray, "block width frequency"]
     """The same for every frequency 0 … m/2 of the block itself, multipliers left aside."""
-    has_ipr: Bool[np.ndarray, "block"]
-    """Blocks whose `share` is a DFT."""
     common: Bool[np.ndarray, "width"]
     """Neurons of which no block is stronger at another frequency."""
     present: Bool[np.ndarray, "block width"]
@@ -115,14 +93,6 @@ class FittedWaves:
         """What the law is off by, in (-π, π]; it means something where `has_phases` is true."""
         return wrap(self.readout_phase - self.phase[:-1].sum(axis=0))
 
-    @property
-    def ipr(self) -> Float[np.ndarray, "block width"]:
-        """Inverse participation ratio in the one-sided DFT, as in `spectrum`; 0 where a block is zero or has none."""
-        power = self.share / one_sided(self.period)
-        total = power.sum(axis=-1)
-        ratio = np.sum(power**2, axis=-1) / np.where(total > 0, total, 1) ** 2
-        return np.where(self.has_ipr[:, None], ratio, 0)
-
 
 def wrap(angle: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
     """The same angle in (-π, π]."""
@@ -142,8 +112,8 @@ def one_sided(period: int) -> Int[np.ndarray, "frequency"]:
 
 def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> FittedWaves:
     """The waves of an expert along a list of residues, with the multipliers and the offset that fit best."""
-    with jax.enable_x64(True):
-        block = np.asarray(blocks(expert, order), dtype=np.float64)
+    embed, readout = (np.asarray(weights, np.float64) for weights in (expert.embed, expert.readout))
+    block = np.concatenate([embed[:, order].transpose(0, 2, 1), readout[None, :, order]])
     period = len(order)
     phasor = np.fft.rfft(block, axis=-1) / period * one_sided(period)
     total = np.mean(block**2, axis=-1)
@@ -154,7 +124,7 @@ def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> FittedWaves:
     multipliers = [_multiplier(strongest[-1], own, vote, period) for own in strongest[:-1]]
 
     index = np.outer([*multipliers, 1], np.arange(period // 2 + 1)) % period
-    aligned = np.stack([values[:, fold(own, period)] for values, own in zip(share, index)])
+    aligned = np.stack([values[:, fold(own, period)] for values, own in zip(share, index, strict=True)])
     frequency = np.argmax(aligned.sum(axis=0), axis=-1)
     own = index[:, frequency]
     fitted = np.take_along_axis(phasor, fold(own, period)[..., None], axis=-1)[..., 0]
@@ -162,12 +132,11 @@ def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> FittedWaves:
     turns = 2 * own % period != 0
     signs, offset = _signs_and_offset(np.angle(fitted), frequency, np.where(turns.all(axis=0), vote, 0), period)
     fitted = np.where(np.array([*signs, 1])[:, None] < 0, fitted.conj(), fitted)
-    signed = tuple(sign * c for sign, c in zip(signs, multipliers))
+    signed = tuple(sign * c for sign, c in zip(signs, multipliers, strict=True))
     tables = np.full(expert.embed.shape[:2], -1)
     tables[:, order] = np.outer(signed, np.arange(period)) % period
     labels = Labels(period, tables, np.asarray(order))
-    own_dft = np.ones(len(block), bool)
-    return _collect(expert, labels, signed, offset, frequency, fitted, turns, aligned, share, own_dft, total)
+    return _collect(expert, labels, signed, offset, frequency, fitted, turns, aligned, share, total)
 
 
 def fit_labels(expert: Expert, labels: Labels) -> FittedWaves:
@@ -180,7 +149,7 @@ def fit_labels(expert: Expert, labels: Labels) -> FittedWaves:
     """
     weights = [*np.asarray(expert.embed, np.float64), np.asarray(expert.readout, np.float64).T]
     phasors, shares, totals, turning = [], [], [], []
-    for u, x in zip(weights, label_waves(labels)):
+    for u, x in zip(weights, label_waves(labels), strict=True):
         placed = np.abs(x[:, 0]) > 0
         total = np.sum(u[placed] ** 2, axis=0)
         p, a, c = u.T @ x.conj(), np.sum(np.abs(x) ** 2, axis=0), np.sum(x**2, axis=0)
@@ -196,7 +165,7 @@ def fit_labels(expert: Expert, labels: Labels) -> FittedWaves:
     frequency = np.argmax(share.sum(axis=0), axis=-1)
     fitted = np.take_along_axis(np.stack(phasors), np.broadcast_to(frequency, total.shape)[..., None], axis=-1)[..., 0]
     turns, ones = np.stack(turning)[:, frequency], (1,) * expert.terms
-    return _collect(expert, labels, ones, 0, frequency, fitted, turns, share, share, labels.bijective, total)
+    return _collect(expert, labels, ones, 0, frequency, fitted, turns, share, share, total)
 
 
 def label_waves(labels: Labels) -> list[Complex[np.ndarray, "p frequency"]]:
@@ -208,7 +177,7 @@ def label_waves(labels: Labels) -> list[Complex[np.ndarray, "p frequency"]]:
 
     inputs = [np.where(table[:, None] >= 0, turn(table), 0) for table in labels.tables]
     readout = np.zeros_like(inputs[0])
-    np.add.at(readout, labels.outputs, turn(np.arange(labels.period)))
+    np.add.at(readout, labels.outputs[labels.reached], turn(labels.reached))
     return [*inputs, readout]
 
 
@@ -216,7 +185,8 @@ def _alive_and_constant(
     expert: Expert, share: Float[np.ndarray, "block width frequency"], total: Float[np.ndarray, "block width"]
 ) -> tuple[Bool[np.ndarray, "width"], Bool[np.ndarray, "width"]]:
     with jax.enable_x64(True):
-        living, norm = np.asarray(alive(expert)), np.asarray(neuron_norm(expert))
+        blocks = expert_blocks(expert, tuple(range(expert.terms)), expert.terms)
+        living, norm = np.asarray(alive(blocks)), np.asarray(neuron_norm(blocks))
     flat = (share[:-1, :, 0] > 1 - CONSTANT) | (total[:-1] == 0)
     return living, (norm > 0) & flat.all(axis=0)
 
@@ -231,7 +201,6 @@ def _collect(
     turns: Bool[np.ndarray, "block width"],
     aligned: Float[np.ndarray, "block width frequency"],
     share: Float[np.ndarray, "block width frequency"],
-    has_ipr: Bool[np.ndarray, "block"],
     total: Float[np.ndarray, "block width"],
 ) -> FittedWaves:
     """The result of either fit; `aligned` is `share` at the multiples c_s f of each f."""
@@ -247,7 +216,6 @@ def _collect(
         turns=turns,
         explained=explained,
         share=share,
-        has_ipr=has_ipr,
         common=np.all(explained > share.max(axis=-1) - TIE, axis=0),
         present=total > 0,
         alive=living,
@@ -267,7 +235,7 @@ def _multiplier(
     """
     votes = np.zeros(period)
     pairs, index = np.unique(np.stack([readout, embed]), axis=1, return_inverse=True)
-    for f, f_s, v in zip(*pairs.tolist(), np.bincount(index.ravel(), vote)):
+    for f, f_s, v in zip(*pairs.tolist(), np.bincount(index.ravel(), vote), strict=True):
         g = gcd(f, period)
         if f_s % g == 0:
             c = f_s // g * pow(f // g, -1, period // g) % (period // g)

@@ -1,1 +1,1 @@
-"""The loss law: the test accuracy that a training loss, or a table alone, stands for."""
+"""The accuracy to expect of a network: from its training loss, or from its table alone, as a census measured it."""

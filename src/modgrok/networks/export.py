@@ -1,11 +1,12 @@
 """Compiled and trained networks in other people's tools: ONNX and PyTorch.
 
-Both exports compute the same logits as `circuit.logits`: columns of `embed` gathered for variables, mixed for
+Both exports compute the same logits as `networks.circuit.logits`: columns of `embed` gathered for variables, mixed for
 distributions; summed; raised to the power; read out; softmax_β between experts.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,20 +16,54 @@ import numpy as np
 from modgrok.errors import InputError
 from modgrok.files import whole_file, write_text
 from modgrok.networks.network import Network
+from modgrok.networks.verification import NetworkLike, as_network
+from modgrok.results import Result
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
 
 
-def export(network: Network, to: str, path: str | Path) -> list[Path]:
-    """Write `network` in the format `to`; returns the files written."""
+@dataclass(frozen=True, repr=False)
+class Exported(Result):
+    """A network that was written for another tool."""
+
+    expression: str
+    modulus: int
+    format: str
+    files: tuple[Path, ...]
+
+    def summary(self) -> str:
+        return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
+
+
+def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exported:
+    """Write a network for ONNX runtimes or PyTorch.
+
+    Args:
+        network: a network, a run, or the path of either. It must be a circuit of experts, compiled or trained.
+        to: "onnx", or "torch" for a Python module with its weights beside it.
+        path: the file to write; beside the network's file by default.
+
+    Returns:
+        `Exported`, with the `files` that were written.
+    """
     if to not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {to!r}; safetensors is the native one")
-    path = Path(path)
+    found = as_network(network)
+    path = beside(network, to) if path is None else Path(path)
     if path.suffix != FORMATS[to]:
         raise InputError(
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
-    return export_onnx(network, path) if to == "onnx" else export_torch(network, path)
+    files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
+    return Exported(found.expression, found.modulus, to, tuple(files))
+
+
+def beside(network: Any, to: str) -> Path:
+    """The default file of an export: NET.onnx for NET.safetensors, RUN/network.onnx for a run folder."""
+    if not isinstance(network, (str, Path)):
+        raise InputError("a network that is in no file needs a path to export to, such as network" + FORMATS[to])
+    place = Path(network)
+    return (place / "network" if place.is_dir() else place).with_suffix(FORMATS[to])
 
 
 def export_onnx(network: Network, path: Path) -> list[Path]:
@@ -100,11 +135,11 @@ TORCH_MODULE = '''"""{expression} mod {modulus} as a PyTorch module, written by 
 """
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file
 
+EXPERTS = {experts}
 WIRES = {wires}
 POWERS = {powers}
 VARIABLES = {variables}
@@ -115,10 +150,9 @@ class Network(torch.nn.Module):
 
     def __init__(self, tensors):
         super().__init__()
-        experts = range(len(WIRES))
-        self.embeds = torch.nn.ParameterList(tensors[f"expert.{{k}}.embed"] for k in experts)
-        self.readouts = torch.nn.ParameterList(tensors[f"expert.{{k}}.readout"] for k in experts)
-        self.register_buffer("betas", tensors["betas"])
+        self.embeds = torch.nn.ParameterList(tensors[name + "embed"] for name in EXPERTS)
+        self.readouts = torch.nn.ParameterList(tensors[name + "readout"] for name in EXPERTS)
+        self.register_buffer("betas", tensors.get("betas", torch.ones(1)))
 
     def forward(self, rows):
         signals = [rows[:, v] for v in range(VARIABLES)]
@@ -137,7 +171,10 @@ def load(path=Path(__file__).with_suffix(".safetensors")):
 
 
 def export_torch(network: Network, path: Path) -> list[Path]:
-    """A Python module for PyTorch users, with the weights beside it as safetensors; needs no torch to write."""
+    """A Python module for PyTorch users, with the network's own file beside it; needs no torch to write.
+
+    That file is what `Network.save` writes, so an export beside a network leaves the network as it is.
+    """
     if not path.stem.isidentifier():
         raise InputError(f"the file must be importable, got {path.name}; use letters, digits and _ such as network.py")
     circuit = network.circuit
@@ -148,6 +185,7 @@ def export_torch(network: Network, path: Path) -> list[Path]:
         stem=path.stem,
         example=", ".join(str(min(12 + 22 * v, network.modulus - 1)) for v in range(circuit.variables)),
         names=", ".join(network.variables),
+        experts=[f"experts.{k}." for k in range(len(circuit.experts))] if network.params is circuit else [""],
         wires=[list(group) for group in circuit.wires],
         powers=[expert.power for expert in circuit.experts],
         variables=circuit.variables,

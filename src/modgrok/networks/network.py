@@ -1,126 +1,236 @@
-"""A circuit together with what it computes: the object that compile and train make, and every verb takes.
+"""A model with its weights and what it computes: the object that compile, train and mix make, and every verb takes.
 
-On disk it is one safetensors file: the weights as tensors (`expert.0.embed`, `expert.0.readout`, …, `betas`)
-and one JSON object under the metadata key `modgrok` with everything else, so that any tool that reads
-safetensors can open it.
+    network(rows)            logits of rows of residues; also of a single row
+    network.predict(rows)    the values it answers
+    network.table()          its answers on the whole table, one axis for each variable
+
+What a model cannot do is refused with a sentence: an MLP has no circuit of experts, and so no phase law.
+`Network.save` writes one safetensors file; `networks.storage` says what is in it and reads it again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from functools import partial
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+import jax
 import numpy as np
-from safetensors import SafetensorError, safe_open
+from jaxtyping import Array, Float, Int, Integer, Shaped
 from safetensors.numpy import save_file
 
-from modgrok.algebra.expression import parse, variable_names, variables
-from modgrok.algebra.field import check_modulus
+from modgrok.algebra.expression import parse, variable_names
 from modgrok.errors import InputError
 from modgrok.files import whole_file
-from modgrok.networks.circuit import Circuit, Expert, check_circuit
+from modgrok.networks.circuit import Circuit, Expert, single
+from modgrok.networks.description import Certificate, ExpertPlan
+from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
+from modgrok.results import Result, field_values, html_table, plain
 
-FORMAT = 1
+CHUNK_BYTES = 1 << 24
+"""Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
+FORMAT = 2
+"""Of the files that `save` writes."""
+LARGEST_TABLE = 1 << 27
+"""Most rows of a table that a network is asked for at once."""
+
+RowsLike: TypeAlias = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Sequence[Any]
+"""One residue for each variable in the last axis: a row, or any array of rows."""
 
 
-@dataclass(frozen=True)
-class Network:
-    """`circuit` computes `expression` modulo `modulus`; `plan` says what each expert is for.
+@dataclass(frozen=True, eq=False, repr=False)
+class Network(Result):
+    """`model` with the weights `params` computes `expression` modulo `modulus`.
 
-    `plan` has one mapping per expert, with at least `kind`, `inputs` (names of wires) and `width`; `settings`
-    holds what the network was made with (seed, widths, learning rate, …), as plain JSON values.
+    `method` says how it was made: exact, paper, mix, trained or snapped. `plan` tells what each expert of a circuit is
+    for, `certificate` what was proved, `notes` what the compiler had to change; `settings` is what the network was
+    made with, as plain JSON values. `statistics` are those of batch normalisation, where a model has it.
     """
 
-    circuit: Circuit
+    model: Model
+    params: Any
     expression: str
     modulus: int
     method: str
-    plan: tuple[Mapping[str, Any], ...] = ()
+    plan: tuple[ExpertPlan, ...] = ()
+    certificate: Certificate | None = None
+    notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    statistics: tuple[Statistics, ...] = ()
+
+    @classmethod
+    def of_circuit(cls, circuit: Circuit, expression: str, modulus: int, method: str, **about: Any) -> Network:
+        """A network whose weights are a circuit of experts, every variable modulo `modulus`."""
+        model = CircuitModel.of(circuit, (modulus,) * circuit.variables)
+        return cls(model, circuit, expression, modulus, method, **about)
+
+    # -------------------------------------------------------------------------------------- what it is
 
     @property
     def variables(self) -> list[str]:
-        """Names of the inputs, in the order in which the circuit reads them."""
+        """Names of the inputs, in the order in which the network reads them."""
         return variable_names(parse(self.expression))
 
-    def save(self, path: str | Path) -> None:
-        """Write the network to `path`, whole or not at all."""
-        tensors = {"betas": np.asarray(self.circuit.betas)}
-        for k, expert in enumerate(self.circuit.experts):
-            tensors[f"expert.{k}.embed"] = np.ascontiguousarray(expert.embed)
-            tensors[f"expert.{k}.readout"] = np.ascontiguousarray(expert.readout)
-        about = {
-            "format": FORMAT,
+    @property
+    def circuit(self) -> Circuit:
+        """The network as a circuit of experts; an `InputError` for a model that is none."""
+        if isinstance(self.params, Circuit):
+            return self.params
+        if isinstance(self.params, Expert):
+            return single(self.params)
+        raise InputError(
+            f"the model {self.model.name} is not a circuit of two-layer experts, which this needs; "
+            "train one with model power, or compile one"
+        )
+
+    @property
+    def width(self) -> int:
+        """Hidden neurons in all; of a transformer, the dimension of its stream."""
+        return self.model.width
+
+    @property
+    def parameters(self) -> int:
+        """Weights in all; inverse temperatures do not count."""
+        betas = len(self.params.experts) if isinstance(self.params, Circuit) else 0
+        return sum(np.size(leaf) for leaf in jax.tree.leaves(self.params)) - betas
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole table."""
+        return prod(self.model.residues)
+
+    @property
+    def dtype(self) -> np.dtype:
+        return np.dtype(jax.tree.leaves(self.params)[-1].dtype)
+
+    def summary(self) -> str:
+        what = "neurons" if self.model.name in ("power", "circuit") else "wide"
+        return f"{self.expression} mod {self.modulus}, {self.method} {self.model.name}, {self.width:,} {what}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What the network is; its weights are in its file."""
+        return {
             "expression": self.expression,
             "modulus": self.modulus,
+            "variables": self.variables,
             "method": self.method,
-            "variables": self.circuit.variables,
-            "wires": self.circuit.wires,
-            "powers": [expert.power for expert in self.circuit.experts],
-            "plan": [dict(step) for step in self.plan],
-            "settings": dict(self.settings),
+            "model": self.model.name,
+            "experts": plain(self.plan),
+            "width": self.width,
+            "parameters": self.parameters,
+            "dtype": str(self.dtype),
+            "certificate": plain(self.certificate),
+            "notes": list(self.notes),
+            "settings": plain(self.settings),
         }
+
+    def _repr_html_(self) -> str:
+        facts = {"model": f"{self.method} {self.model.name}", "neurons": f"{self.width:,}"}
+        facts["weights"] = f"{self.parameters:,} ({self.dtype})"
+        facts |= {f"expert {k}": f"{e.kind} {e.text} ({e.width} neurons)" for k, e in enumerate(self.plan, start=1)}
+        if self.certificate is not None:
+            facts["certificate"] = self.certificate.summary()
+        return html_table(facts, f"{self.expression} mod {self.modulus}")
+
+    # -------------------------------------------------------------------------------------- what it computes
+
+    def __call__(self, rows: RowsLike) -> Float[np.ndarray, "..."]:
+        """Logits of rows of residues, shape (row, class); of one row, shape (class)."""
+        return self.logits(rows)
+
+    def logits(self, rows: RowsLike) -> Float[np.ndarray, "..."]:
+        """Logits of rows of residues, in the precision of the weights; a single row gives a single vector.
+
+        >>> from modgrok.compiler.compiling import compile
+        >>> compile("n1 + n2", 5)([[3, 4], [1, 1]]).argmax(axis=-1).tolist()
+        [2, 2]
+        """
+        checked = check_rows(self.model, rows)
+        flat = checked.reshape(-1, self.model.variables)
+        size = chunk_rows(self.model, max(1, len(flat)), self.dtype)
+        with self.precision():
+            parts = [
+                np.asarray(model_logits(self.model, self.params, self.statistics, flat[first : first + size]))
+                for first in range(0, len(flat), size)
+            ]
+        found = np.concatenate(parts) if parts else np.empty((0, self.model.classes), self.dtype)
+        return found.reshape(*checked.shape[:-1], self.model.classes)
+
+    def predict(self, rows: RowsLike) -> Int[np.ndarray, "..."] | np.int64:
+        """The values that the network answers for rows of residues; the value, for a single row."""
+        return self.logits(rows).argmax(axis=-1)
+
+    def table(self) -> Int[np.ndarray, "..."]:
+        """The network's answers on the whole table, one axis for each variable."""
+        if self.rows > LARGEST_TABLE:
+            raise InputError(
+                f"the table has {self.rows:,} rows, more than {LARGEST_TABLE:,}; ask for some rows instead"
+            )
+        size, shape = chunk_rows(self.model, self.rows, self.dtype), self.model.residues
+        parts = [
+            self.predict(np.stack(np.unravel_index(np.arange(first, min(first + size, self.rows)), shape), axis=1))
+            for first in range(0, self.rows, size)
+        ]
+        return np.concatenate(parts).reshape(shape)
+
+    def precision(self) -> AbstractContextManager[None]:
+        """A context in which JAX computes in the precision of the weights."""
+        return jax.enable_x64(self.dtype == np.float64)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the network to a safetensors file, whole or not at all; returns its path."""
+        about = {
+            "format": FORMAT,
+            "model": {"name": self.model.name, **plain(field_values(self.model))},
+            **{name: plain(getattr(self, name)) for name in ("expression", "modulus", "method", "plan")},
+            **{name: plain(getattr(self, name)) for name in ("certificate", "notes", "settings")},
+            "statistics": len(self.statistics),
+        }
+        tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
         with whole_file(path) as temporary:
             save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
+        return Path(path)
 
 
-def load(path: str | Path) -> Network:
-    """The network in `path`; an `InputError` if the file is missing, damaged, or holds something else."""
-    path = Path(path)
-    if path.is_dir():
-        path = path / "weights.safetensors"
-    try:
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})["modgrok"])
-            if "model" in about:
-                raise InputError(
-                    f"{path} holds a trained {about['model']}, which is no two-layer power network; only these can be "
-                    "verified, inspected or exported: train one with --model power"
-                )
-            if about["format"] != FORMAT:
-                raise InputError(f"{path} has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
-            experts = tuple(
-                Expert(file.get_tensor(f"expert.{k}.embed"), file.get_tensor(f"expert.{k}.readout"), int(power))
-                for k, power in enumerate(about["powers"])
-            )
-            wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
-            circuit = check_circuit(Circuit(experts, file.get_tensor("betas"), wires, int(about["variables"])))
-        return check_network(
-            Network(
-                circuit,
-                str(about["expression"]),
-                check_modulus(about["modulus"]),
-                str(about["method"]),
-                tuple(dict(step) for step in about["plan"]),
-                dict(about["settings"]),
-            )
-        )
-    except InputError as error:
-        raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
-    except FileNotFoundError:
-        raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+def named_leaves(tree: Any) -> dict[str, Shaped[np.ndarray, "..."]]:
+    """The leaves of a pytree by the path to them: `layers.0.query`."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {leaf_name(path): np.array(leaf, order="C") for path, leaf in leaves}
+
+
+def leaf_name(path: tuple[Any, ...]) -> str:
+    return ".".join(str(getattr(key, "name", getattr(key, "idx", getattr(key, "key", key)))) for key in path)
+
+
+def check_rows(model: Model, rows: Any) -> Int[np.ndarray, "... variable"]:
+    """`rows` as whole numbers with one residue for each variable in the last axis; an `InputError` otherwise."""
+    found = np.asarray(rows)
+    if found.ndim == 0 or found.shape[-1] != model.variables or not np.issubdtype(found.dtype, np.integer):
         raise InputError(
-            f"{path} is not a modgrok network, or was cut short ({type(error).__name__}: {error}); "
-            "`modgrok compile … --out FILE` makes one"
-        ) from None
+            f"rows need {model.variables} whole numbers each, got shape {found.shape} of {found.dtype}; "
+            "give an array of shape (rows, variables)"
+        )
+    if found.size and (found.min() < 0 or (found >= np.array(model.residues)).any()):
+        allowed = " and ".join(f"0 … {count - 1}" for count in dict.fromkeys(model.residues))
+        raise InputError(f"rows must hold residues {allowed}, got {found.min()} … {found.max()}; reduce them first")
+    return found.astype(np.int64, copy=False)
 
 
-def check_network(network: Network) -> Network:
-    """`network` itself if its circuit can compute its expression; an `InputError` otherwise."""
-    circuit, expected = network.circuit, len(variables(parse(network.expression)))
-    if circuit.variables != expected:
-        raise InputError(f"the expression has {expected} variables and the circuit {circuit.variables}")
-    for expert, wires in zip(circuit.experts, circuit.wires):
-        for weights in (expert.embed, expert.readout, circuit.betas):
-            if weights.dtype not in (np.float32, np.float64):
-                raise InputError(f"weights must be float32 or float64, got {weights.dtype}")
-        residues = expert.embed.shape[1]
-        if residues != network.modulus and any(wire < circuit.variables for wire in wires):
-            raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {network.modulus}")
-    if circuit.classes != network.modulus:
-        raise InputError(f"the circuit has {circuit.classes} classes, the modulus is {network.modulus}")
-    return network
+def chunk_rows(model: Model, count: int, dtype: np.dtype) -> int:
+    """Rows whose activations and logits (a few copies each) take about `CHUNK_BYTES`."""
+    numbers = model.activations() + 4 * model.classes
+    return max(1, min(count, CHUNK_BYTES // (numbers * dtype.itemsize)))
+
+
+@partial(jax.jit, static_argnums=0)
+def model_logits(
+    model: Model, params: Any, statistics: tuple[Statistics, ...], rows: Int[Array, "row variable"]
+) -> Float[Array, "row class"]:
+    """A model on many rows, in the precision of its weights (no reduced-precision matrix units)."""
+    with jax.default_matmul_precision("highest"):
+        return model.apply(params, Rows(rows), statistics=statistics)

@@ -1,4 +1,4 @@
-"""Checking a network against integer arithmetic, row by row, in chunks that fit memory.
+"""Checking a network against integer arithmetic, row by row, in chunks that fit memory; and single answers.
 
 The answers come from evaluating the network's expression on integers; nothing of the network's construction
 is used.
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
@@ -19,18 +21,30 @@ from jaxtyping import Array, Float, Int
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.polynomial import evaluate
 from modgrok.errors import InputError
-from modgrok.networks.circuit import Circuit, batch_logits, logits
-from modgrok.networks.network import Network
+from modgrok.networks.models import Model, Statistics
+from modgrok.networks.network import Network, check_rows, chunk_rows, model_logits
+from modgrok.networks.storage import load
 from modgrok.progress import Progress
+from modgrok.results import Result, html_table, percent
 
-CHUNK_BYTES = 1 << 24
-"""Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""
 
 
-@dataclass(frozen=True)
-class Verification:
+@runtime_checkable
+class HasNetwork(Protocol):
+    """What holds a network, as a run does."""
+
+    @property
+    def network(self) -> Network: ...
+
+
+NetworkLike: TypeAlias = Network | HasNetwork | str | Path
+"""A network, a run, or the path of either: what every verb takes."""
+
+
+@dataclass(frozen=True, repr=False)
+class Verification(Result):
     """What was found: `min_margin` is the smallest (correct logit - best wrong one) over the rows checked."""
 
     accuracy: float
@@ -46,9 +60,32 @@ class Verification:
     def exhaustive(self) -> bool:
         return self.rows_checked == self.rows_total
 
+    def summary(self) -> str:
+        rows = "every row" if self.exhaustive else "random rows"
+        return (
+            f"{percent(self.accuracy)} of {self.rows_checked:,} rows right ({rows}), "
+            f"smallest margin {self.min_margin:.4g}, mean squared error {self.mse:.3g}"
+        )
 
-@dataclass(frozen=True)
-class Prediction:
+    def facts(self) -> dict[str, str]:
+        """The report of a check, for people."""
+        checked = "every row" if self.exhaustive else "a random sample"
+        facts = {
+            "accuracy": f"{100 * self.accuracy:.6g} %",
+            "mean squared error": f"{self.mse:.4g}",
+            "smallest margin": f"{self.min_margin:.4g}",
+            "rows checked": f"{self.rows_checked:,} of {self.rows_total:,} ({checked})",
+        }
+        if self.first_error:
+            facts["first wrong row"] = ", ".join(map(str, self.first_error))
+        return facts
+
+    def _repr_html_(self) -> str:
+        return html_table(self.facts())
+
+
+@dataclass(frozen=True, repr=False)
+class Prediction(Result):
     """One row: the network's answer, the integers' answer, and the margin of the latter."""
 
     inputs: tuple[int, ...]
@@ -60,41 +97,110 @@ class Prediction:
     def correct(self) -> bool:
         return self.value == self.expected
 
+    def summary(self) -> str:
+        judgement = "correct" if self.correct else f"wrong: integers give {self.expected}"
+        return f"{self.value} at {self.inputs} ({judgement}, margin {self.margin:.4g})"
 
-def predict(network: Network, *values: int) -> Prediction:
-    """The network's answer for one value of each variable."""
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "correct": self.correct}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Predictions(Result):
+    """Many rows: `values` and `margins` of the network, and what integers `expected` say."""
+
+    rows: Int[np.ndarray, "row variable"]
+    values: Int[np.ndarray, "row"]
+    expected: Int[np.ndarray, "row"]
+    margins: Float[np.ndarray, "row"]
+
+    @property
+    def correct(self) -> bool:
+        return bool((self.values == self.expected).all())
+
+    def summary(self) -> str:
+        right = int((self.values == self.expected).sum())
+        return f"{right:,} of {len(self.rows):,} rows right, smallest margin {self.margins.min(initial=np.inf):.4g}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "correct": self.correct}
+
+
+def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
+    """The network's answer for one value of each variable, or for many rows at once.
+
+    Args:
+        network: a network, a run, or the path of either.
+        values: one residue for each variable, or one array of shape (rows, variables).
+
+    Returns:
+        A `Prediction`, or `Predictions` for an array of rows.
+
+    >>> from modgrok.compiler.compiling import compile
+    >>> predict(compile("n1 n2 + 3", 7), 4, 5)
+    <Prediction: 2 at (4, 5) (correct, margin 1)>
+    """
+    network = as_network(network)
+    many = len(values) == 1 and np.ndim(values[0]) == 2
     names = network.variables
-    if len(values) != len(names):
+    if not many and len(values) != len(names):
         raise InputError(f"this network takes {len(names)} values ({' '.join(names)}), got {len(values)}")
-    for value in values:
+    for value in () if many else values:
         if not 0 <= value < network.modulus:
             raise InputError(f"values must be residues 0 … {network.modulus - 1}, got {value}; reduce it modulo p")
-    rows = np.array([values])
-    (expected,) = answers(network, rows)
-    with double_precision(network.circuit):
-        (output,) = np.asarray(batch_logits(network.circuit, rows))
-    wrong = np.delete(output, expected).max()
-    return Prediction(tuple(values), int(output.argmax()), int(expected), float(output[expected] - wrong))
+    rows = check_rows(network.model, values[0] if many else [values])
+    logits, expected = network.logits(rows), answers(network, rows)
+    margins = row_margins(logits.copy(), expected)
+    found = Predictions(rows, logits.argmax(axis=1), expected, margins)
+    if many:
+        return found
+    return Prediction(tuple(map(int, values)), int(found.values[0]), int(expected[0]), float(margins[0]))
+
+
+def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
+    """Correct logit less the best wrong one; the logits are overwritten."""
+    places = np.arange(len(labels))
+    right = logits[places, labels].copy()
+    logits[places, labels] = -np.inf
+    return right - logits.max(axis=1)
 
 
 def verify(
-    network: Network, *, sample: int | None = None, seed: int = 0, progress: Progress | None = None
+    network: NetworkLike, *, sample: int | None = None, seed: int = 0, progress: Progress | None = None
 ) -> Verification:
-    """Compare a network with integer arithmetic on its whole table, or on `sample` rows drawn from `seed`."""
-    total = network.modulus**network.circuit.variables
+    """Compare a network with integer arithmetic on its whole table, or on some of its rows.
+
+    Args:
+        network: a network, a run, or the path of either.
+        sample: how many random rows to check instead of the whole table.
+        seed: of the sample.
+        progress: called with the rows done and those in all.
+
+    Returns:
+        A `Verification`: accuracy, squared error, smallest margin, and the first wrong row.
+
+    >>> from modgrok.compiler.compiling import compile
+    >>> verify(compile("n1 n2 + 3", 7)).accuracy
+    1.0
+    """
+    network = as_network(network)
+    total = network.rows
     if sample is not None and sample < 1:
         raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
+    if seed < 0:
+        raise InputError(f"the seed must be a whole number of at least 0, got {seed}")
     if sample is None and total > LARGEST_CHECK:
         raise InputError(
-            f"the table has {network.modulus}^{network.circuit.variables} rows, more than {LARGEST_CHECK:,}; "
-            "check a sample with --sample 100000"
+            f"the table has {network.modulus}^{network.model.variables} rows, more than {LARGEST_CHECK:,}; "
+            "check some of them: sample=100000 (--sample 100000)"
         )
     count = total if sample is None else min(sample, total)
     start, done, errors, squares, margin, first = time.perf_counter(), 0, 0, 0.0, np.inf, None
-    size = chunk_rows(network.circuit, count)
-    with double_precision(network.circuit):
-        for rows in row_chunks(network, count, total, size, np.random.default_rng(seed)):
-            margins, square = _check(network.circuit, *_padded(rows, answers(network, rows), size))
+    size = chunk_rows(network.model, count, network.dtype)
+    with network.precision():
+        for rows in row_chunks(network, count, size, np.random.default_rng(seed)):
+            chunk = padded(rows, answers(network, rows), size)
+            margins, square = check_chunk(network.model, network.params, network.statistics, *chunk)
             margins, square = np.asarray(margins)[: len(rows)], np.asarray(square)[: len(rows)]
             wrong = ~(margins > 0)
             if first is None and wrong.any():
@@ -105,8 +211,19 @@ def verify(
             done += len(rows)
             if progress:
                 progress(done, count)
-    mse = squares / (count * network.circuit.classes)
+    mse = squares / (count * network.model.classes)
     return Verification(1 - errors / count, mse, margin, count, total, errors, first, time.perf_counter() - start)
+
+
+def as_network(network: Any) -> Network:
+    """A network itself, the network of a run, or the one in a file or folder."""
+    if isinstance(network, Network):
+        return network
+    if isinstance(network, (str, Path)):
+        return load(network)
+    if isinstance(getattr(network, "network", None), Network):
+        return network.network
+    raise InputError(f"a network, a run or a path is needed, got {type(network).__name__}")
 
 
 def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
@@ -117,30 +234,19 @@ def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.n
 
 
 def row_chunks(
-    network: Network, count: int, total: int, size: int, rng: np.random.Generator
+    network: Network, count: int, size: int, rng: np.random.Generator
 ) -> Iterator[Int[np.ndarray, "row variable"]]:
     """All rows in order if `count` is all of them, else as many random ones, `size` at a time."""
-    shape = (network.modulus,) * network.circuit.variables
+    shape = network.model.residues
     for begin in range(0, count, size):
         end = min(begin + size, count)
-        if count == total:
+        if count == network.rows:
             yield np.stack(np.unravel_index(np.arange(begin, end), shape), axis=1)
         else:
             yield rng.integers(network.modulus, size=(end - begin, len(shape)))
 
 
-def chunk_rows(circuit: Circuit, count: int) -> int:
-    """Rows whose activations (hidden layers and logits, a few copies each) take about `CHUNK_BYTES`."""
-    values = sum(3 * expert.width + 4 * expert.readout.shape[1] for expert in circuit.experts)
-    return max(1, min(count, CHUNK_BYTES // (values * circuit.dtype.itemsize)))
-
-
-def double_precision(circuit: Circuit) -> AbstractContextManager[None]:
-    """A context in which JAX computes in the precision of the circuit's weights."""
-    return jax.enable_x64(circuit.dtype == np.float64)
-
-
-def _padded(
+def padded(
     rows: Int[np.ndarray, "row variable"], labels: Int[np.ndarray, "row"], size: int
 ) -> tuple[Int[np.ndarray, "size variable"], Int[np.ndarray, "size"]]:
     """The last chunk filled up with zeros, so that one compilation serves all chunks."""
@@ -148,17 +254,17 @@ def _padded(
     return np.pad(rows, ((0, missing), (0, 0))), np.pad(labels, (0, missing))
 
 
-@jax.jit
-def _check(
-    circuit: Circuit, rows: Int[Array, "row variable"], labels: Int[Array, "row"]
+@partial(jax.jit, static_argnums=0)
+def check_chunk(
+    model: Model,
+    params: Any,
+    statistics: tuple[Statistics, ...],
+    rows: Int[Array, "row variable"],
+    labels: Int[Array, "row"],
 ) -> tuple[Float[Array, "row"], Float[Array, "row"]]:
     """Margin and summed squared error of every row."""
-
-    def check_row(row: Int[Array, "variable"], label: Int[Array, ""]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        output = logits(circuit, row)
-        target = jnp.arange(output.size) == label
-        wrong = jnp.max(jnp.where(target, -jnp.inf, output))
-        return output[label] - wrong, jnp.sum((output - target) ** 2)
-
-    with jax.default_matmul_precision("highest"):
-        return jax.vmap(check_row)(rows, labels)
+    output = model_logits(model, params, statistics, rows)
+    target = jnp.arange(model.classes)[None] == labels[:, None]
+    wrong = jnp.max(jnp.where(target, -jnp.inf, output), axis=1)
+    right = jnp.take_along_axis(output, labels[:, None], axis=1)[:, 0]
+    return right - wrong, jnp.sum((output - target) ** 2, axis=1)

@@ -7,10 +7,19 @@ import re
 from html import escape
 
 from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table, pieces
+from modgrok.reproduction.item import Verdict
 
-GOOD = ("reproduced", "exact and proved", "narrower than the literature", "agrees")
-MIXED = ("partly reproduced", "settings too weak")
-BAD = ("differs", "contradicts")
+KINDS = {
+    Verdict.REPRODUCED: "good",
+    Verdict.FINDING: "good",
+    "agrees": "good",
+    Verdict.PARTLY: "mixed",
+    Verdict.UNDECIDED: "mixed",
+    "settings too weak": "mixed",
+    Verdict.DIFFERS: "bad",
+    "contradicts": "bad",
+}
+"""How verdicts and findings are coloured, by how they begin."""
 NUMBER = re.compile(r"[-−]?[\d,.]+(e[-+]?\d+)?( %)?|–|")
 
 BRIEF = 12
@@ -159,13 +168,17 @@ def block_html(block: Block) -> str:
 
 
 def table_html(table: Table) -> str:
-    columns = list(zip(*table.rows)) or [()] * len(table.headings)
+    columns = list(zip(*table.rows, strict=True)) or [()] * len(table.headings)
     kinds = [column_kind(column) for column in columns]
     caption = f"<caption>{inline(table.caption)}</caption>" if table.caption else ""
-    cells = "".join(f'<th class="{kind}" scope="col">{inline(text)}</th>' for kind, text in zip(kinds, table.headings))
+    cells = "".join(
+        f'<th class="{kind}" scope="col">{inline(text)}</th>' for kind, text in zip(kinds, table.headings, strict=True)
+    )
     head = f"<thead><tr>{cells}</tr></thead>" if any(table.headings) else ""
     rows = "\n".join(
-        "<tr>" + "".join(f'<td class="{kind}">{cell(text)}</td>' for kind, text in zip(kinds, row)) + "</tr>"
+        "<tr>"
+        + "".join(f'<td class="{kind}">{cell(text)}</td>' for kind, text in zip(kinds, row, strict=True))
+        + "</tr>"
         for row in table.rows
     )
     scroll = "scroll brief" if len(table.rows) <= BRIEF else "scroll"
@@ -181,8 +194,8 @@ def column_kind(texts: tuple[str, ...]) -> str:
 
 
 def cell(text: str) -> str:
-    for verdicts, kind in ((GOOD, "good"), (MIXED, "mixed"), (BAD, "bad")):
-        if text.startswith(verdicts) and len(text) < 40:
+    for words, kind in KINDS.items():
+        if text.startswith(words) and len(text) < 40:
             return f'<span class="verdict {kind}">{inline(text)}</span>'
     return inline(text)
 

@@ -8,32 +8,34 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.errors import InputError
+from modgrok.figures.style import Figure, save_figure
 from modgrok.files import read_json, write_json
 from modgrok.report.store import checksum, source_hash
 
-Draw = Callable[[dict[str, Any], Path], list[Path]]
 
+def png_files(name: str, draw: Callable[[], dict[str, Figure]], data: dict[str, Any], folder: Path) -> dict[str, Path]:
+    """The PNG files, by name, of the figures that `draw` makes from `data`.
 
-def png_files(name: str, draw: Draw, data: dict[str, Any], folder: Path) -> list[Path]:
-    """The PNG files that `draw(data, folder)` makes; `name` tells its pictures from others in the folder."""
+    What was drawn from the same data and is still whole in the folder, under the record `name`, is not drawn again.
+    """
     record = folder / f"{name}.json"
     made_from = checksum({"data": data, "code": source_hash()})
     known = known_files(record, made_from)
     if known is None:
-        known = [path for path in draw(data, folder) if path.suffix == ".png"]
-        write_json(record, {"made_from": made_from, "files": {path.name: file_hash(path) for path in known}})
+        known = {stem: save_figure(figure, folder / stem)[0] for stem, figure in draw().items()}
+        write_json(record, {"made_from": made_from, "files": {stem: file_hash(path) for stem, path in known.items()}})
     return known
 
 
-def known_files(record: Path, made_from: str) -> list[Path] | None:
+def known_files(record: Path, made_from: str) -> dict[str, Path] | None:
     """The files of an earlier drawing, if all of them are there and whole."""
     try:
         found = read_json(record)
-        files = {record.parent / name: digest for name, digest in found["files"].items()}
-        whole = found["made_from"] == made_from and all(file_hash(path) == digest for path, digest in files.items())
+        files = {stem: record.parent / f"{stem}.png" for stem in found["files"]}
+        whole = all(file_hash(files[stem]) == digest for stem, digest in found["files"].items())
+        return files if whole and found["made_from"] == made_from else None
     except (InputError, OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
-    return list(files) if whole else None
 
 
 def file_hash(path: Path) -> str:

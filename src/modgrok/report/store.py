@@ -18,49 +18,39 @@ import jax
 from modgrok import __version__
 from modgrok.errors import InputError
 from modgrok.files import read_json, write_json
+from modgrok.reproduction.item import ItemResult
 
 PACKAGE = Path(__file__).parent.parent
-NOT_COMPUTING = ("report", "commands", "figures", "web", "cli.py", "__main__.py")
+NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli.py", "__main__.py")
 """Parts of the package that no result depends on."""
 
 
 class Found(NamedTuple):
-    """A stored result and the seconds it took, or why there is none."""
+    """A stored result, or why there is none."""
 
-    result: dict[str, Any] | None
-    seconds: float
+    result: ItemResult | None
     reason: str
 
 
-def fingerprint(item: str, size: str, module: str) -> dict[str, str]:
-    """What a result depends on; `module` is the dotted name of the item's module."""
+def fingerprint(item: str, size: str) -> dict[str, str]:
+    """What a result depends on."""
     return {
         "item": item,
         "size": size,
         "version": __version__,
         "device": jax.default_backend(),
-        "code": code_hash(module),
+        "code": source_hash(computing=True),
     }
 
 
 @lru_cache
-def code_hash(module: str) -> str:
-    """Of the item's module and of every module that computes."""
-    own = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    shared = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] not in NOT_COMPUTING]
-    return files_hash({own, *shared})
-
-
-@lru_cache
-def source_hash() -> str:
-    """Of every module."""
-    return files_hash(set(PACKAGE.rglob("*.py")))
-
-
-def files_hash(paths: set[Path]) -> str:
+def source_hash(*, computing: bool = False) -> str:
+    """Of every module of the package, or of those that compute."""
     digest = hashlib.sha256()
-    for path in sorted(paths):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    for path in sorted(PACKAGE.rglob("*.py")):
+        name = path.relative_to(PACKAGE)
+        if not (computing and name.parts[0] in NOT_COMPUTING):
+            digest.update(name.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
@@ -70,23 +60,23 @@ def checksum(record: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
-def write_result(path: Path, result: dict[str, Any], seconds: float, made_by: dict[str, str]) -> None:
-    record = {"fingerprint": made_by, "seconds": seconds, "result": result}
+def write_result(path: Path, result: ItemResult, made_by: dict[str, str]) -> None:
+    record = {"fingerprint": made_by, "result": result.to_json()}
     write_json(path, {"checksum": checksum(record), **record})
 
 
 def read_result(path: Path, made_by: dict[str, str]) -> Found:
     """The result in a file if it is whole and was made by the same code, settings and kind of device."""
     if not path.exists():
-        return Found(None, 0.0, "not stored yet")
+        return Found(None, "not stored yet")
     try:
         record = read_json(path)
         intact = record["checksum"] == checksum(record)
         if not intact:
-            return Found(None, 0.0, "damaged: its checksum is wrong")
+            return Found(None, "damaged: its checksum is wrong")
         if record["fingerprint"] != made_by:
             differing = [key for key, value in made_by.items() if record["fingerprint"].get(key) != value]
-            return Found(None, 0.0, f"of another {', '.join(differing)}")
-        return Found(record["result"], record["seconds"], "")
+            return Found(None, f"of another {', '.join(differing)}")
+        return Found(ItemResult.from_json(record["result"]), "")
     except (InputError, ValueError, TypeError, KeyError, AttributeError):
-        return Found(None, 0.0, "damaged: not a result")
+        return Found(None, "damaged: not a result")

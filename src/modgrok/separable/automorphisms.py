@@ -23,7 +23,7 @@ from jaxtyping import Int, UInt64
 from modgrok.algebra.field import is_prime
 from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, Solution
-from modgrok.separable.verdict import Certificate
+from modgrok.separable.verdict import Refutation
 
 Colours = list[UInt64[np.ndarray, "_"]]
 """Colours of the rows, of the columns and of the values; each list has a length of its own."""
@@ -153,7 +153,7 @@ def single_cycle(permutation: Int[np.ndarray, "line"]) -> Int[np.ndarray, "line"
     return np.array(cycle) if len(cycle) == len(permutation) else None
 
 
-def decide_full(cells: Table, budget: Budget) -> Solution | Certificate:
+def decide_full(cells: Table, budget: Budget) -> Solution | Refutation:
     """A solution for a table with m rows and m columns in Z_m, or the certificate that there is none."""
     m = len(cells)
     symmetries = Symmetries(cells, budget, fix_values=True)

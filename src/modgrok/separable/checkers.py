@@ -16,6 +16,7 @@ A certificate that is malformed is refused like a wrong one.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def distinct(rows: Rows, columns: Rows, absorbed: int | None) -> Rows:
     return list(zip(*dict.fromkeys(zip(*distinct_rows, strict=True)), strict=True))
 
 
-def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+def check_case(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     """`rows` are pairwise distinct, and so are the columns; no injective placement may exist."""
     columns = list(zip(*rows, strict=True))
     if not rows or not columns:
@@ -96,7 +97,7 @@ def check_case(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
     return check_tree(columns if certificate["transposed"] else rows, m, need, ceiling, values, certificate["tree"])
 
 
-def check_pairs(rows: Rows, m: int, certificate: dict[str, Any]) -> bool:
+def check_pairs(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     """m rows: the contingency table of two columns depends on the difference of their places alone."""
     columns, colours = list(zip(*rows, strict=True)), certificate["colours"]
     if len(rows) != m or len(colours) != len(columns):

@@ -1,4 +1,4 @@
-"""Which families a function belongs to, and what that predicts.
+"""Which families a function belongs to, with a witness or a proof for each.
 
 Families, in the order in which the best is chosen: constant; one-variable (any such function is h(g(n)), a
 relabelling); additive, h(g1 + g2) over Z_p; multiplicative, the same over Z_{p-1} with an absorbing element, since
@@ -13,21 +13,24 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Int, Integer
 
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
+from modgrok.results import Result, percent
 from modgrok.separable.decision import TIME_LIMIT
 from modgrok.separable.grouping import decide_grouped
 from modgrok.separable.redundancy import redundancy
-from modgrok.separable.verdict import Obstruction, Status, Verdict
+from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
 SECOND_LOOK = 5.0
 """Seconds that a family gets at most once another is known to fit."""
+RELABELLINGS = {"constant": "constant", "one-variable": "a function of one variable"}
+"""Families of functions that depend on no variable, and on one, in words."""
 
 
-@dataclass(frozen=True)
-class FamilyVerdict:
+@dataclass(frozen=True, repr=False)
+class FamilyVerdict(Result):
     """The verdict for one family."""
 
     family: str
@@ -35,15 +38,22 @@ class FamilyVerdict:
 
     @property
     def group(self) -> str:
-        return f"Z_{self.verdict.group_order}" + (" with an absorbing element" if self.verdict.absorbing else "")
+        return self.verdict.group
 
-    def json(self) -> dict[str, Any]:
-        return {"family": self.family, **self.verdict.json()}
+    @property
+    def refuted(self) -> bool:
+        return self.verdict.status == "not-in-class"
+
+    def summary(self) -> str:
+        return f"{self.family}: {self.verdict.summary()}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"family": self.family, **self.verdict.to_json()}
 
 
-@dataclass(frozen=True)
-class Classification:
-    """What is known about a function before any training."""
+@dataclass(frozen=True, repr=False)
+class Classification(Result):
+    """The decision about a table: every family that was tried, and the table's redundancy at a training fraction."""
 
     modulus: int
     fraction: float
@@ -55,14 +65,25 @@ class Classification:
     @property
     def best(self) -> FamilyVerdict | None:
         """The first family that fits."""
-        return next((found for found in self.families if found.verdict.in_class), None)
+        return best_of(self.families)
 
     @property
     def status(self) -> Status:
         if self.best is not None:
             return "in-class"
-        refuted = all(found.verdict.status == "not-in-class" for found in self.families)
-        return "not-in-class" if refuted else "unknown"
+        return "not-in-class" if all(found.refuted for found in self.families) else "unknown"
+
+    @property
+    def family(self) -> str | None:
+        return self.best.family if self.best else None
+
+    @property
+    def group_order(self) -> int | None:
+        return self.best.verdict.group_order if self.best else None
+
+    @property
+    def witness(self) -> Witness | None:
+        return self.best.verdict.witness if self.best else None
 
     @property
     def obstruction(self) -> Obstruction | None:
@@ -74,55 +95,69 @@ class Classification:
         return Obstruction(found[0][1].kind, text, found[0][1].cases)
 
     @property
-    def predicted_test_accuracy(self) -> float:
-        return 1.0 if self.status == "in-class" else self.redundancy
-
-    @property
-    def reasons(self) -> list[str]:
-        floor = (
-            f"{100 * self.redundancy:.1f} % of the cells outside a random {100 * self.fraction:g} % of the table have "
+    def reasons(self) -> tuple[str, ...]:
+        """The decision and the redundancy in sentences."""
+        twins = (
+            f"{percent(self.redundancy, 1)} of the cells outside a random {100 * self.fraction:g} % of the table have "
             "a twin inside it (through equal rows or columns), so sharing twins alone answers these"
         )
         if not self.redundancy:
-            floor = "no two rows and no two columns are equal, so sharing them answers nothing"
+            twins = "no two rows and no two columns are equal, so sharing them answers nothing"
         if self.best is not None:
-            known = f"the function is {form(self.best)}: two-layer networks generalise on this form, given enough data"
-            return [f"{known}; half of a small table can be too little", floor, *self.notes]
-        known = (
-            "no family fits: outside the class networks may still learn part or all of a function"
-            if self.status == "not-in-class"
-            else "undecided within the limit; " + "; ".join(open_question(f) for f in self.families)
-        )
-        return [known, f"{floor}: a floor for the test accuracy, not a ceiling", *self.notes]
+            known = (
+                f"the function is {form(self.best)}: two-layer networks generalise on this form, given enough data; "
+                "half of a small table can be too little"
+            )
+        elif self.status == "not-in-class":
+            known = "no family fits: outside the class networks may still learn part or all of a function"
+        else:
+            known = "undecided within the limit; " + "; ".join(open_question(f) for f in self.families)
+        return (known, twins, *self.notes)
 
-    def json(self) -> dict[str, Any]:
-        best, obstruction = self.best, self.obstruction
+    def summary(self) -> str:
+        return verdict_in_words(self.families)
+
+    def to_json(self) -> dict[str, Any]:
+        obstruction, witness = self.obstruction, self.witness
         return {
             "modulus": self.modulus,
             "verdict": self.status,
-            "family": best.family if best else None,
-            "group_order": best.verdict.group_order if best else None,
-            "witness": best.verdict.witness.json() if best and best.verdict.witness else None,
-            "obstruction": obstruction.json() if obstruction else None,
-            "families": [found.json() for found in self.families],
+            "family": self.family,
+            "group_order": self.group_order,
+            "witness": witness.to_json() if witness else None,
+            "obstruction": obstruction.to_json() if obstruction else None,
+            "families": [found.to_json() for found in self.families],
             "fraction": self.fraction,
             "redundancy": self.redundancy,
-            "predicted_test_accuracy": self.predicted_test_accuracy,
-            "reasons": self.reasons,
+            "reasons": list(self.reasons),
             "seconds": self.seconds,
         }
 
 
+def best_of(families: tuple[FamilyVerdict, ...]) -> FamilyVerdict | None:
+    """The first family that fits."""
+    return next((found for found in families if found.verdict.in_class), None)
+
+
+def verdict_in_words(families: tuple[FamilyVerdict, ...]) -> str:
+    """The verdict as a phrase: 'in the class, additive over Z_97'."""
+    best = best_of(families)
+    if best is not None:
+        return f"in the class, {RELABELLINGS.get(best.family) or f'{best.family} over {best.group}'}"
+    names = [found.family for found in families]
+    if all(found.refuted for found in families):
+        none = f"neither {' nor '.join(names)}" if len(names) > 1 else f"not {names[0]}"
+        return f"not in the class, provably {none}"
+    known = [f"{found.family} {'excluded' if found.refuted else 'unknown'}" for found in families]
+    return f"undecided within the limit ({', '.join(known)})"
+
+
 def form(found: FamilyVerdict) -> str:
-    if found.family == "constant":
-        return "constant"
-    if found.family == "one-variable":
-        return "a function of one variable"
-    return f"h(g1 + g2 + …) over {found.group}" if len_parts(found) > 2 else f"h(g1(n1) + g2(n2)) over {found.group}"
-
-
-def len_parts(found: FamilyVerdict) -> int:
-    return len(found.verdict.witness.g) if found.verdict.witness else 2
+    """What a function of the family is."""
+    if found.family in RELABELLINGS:
+        return RELABELLINGS[found.family]
+    parts = len(found.verdict.witness.g) if found.verdict.witness else 2
+    return f"h(g1 + g2 + …) over {found.group}" if parts > 2 else f"h(g1(n1) + g2(n2)) over {found.group}"
 
 
 def open_question(found: FamilyVerdict) -> str:
@@ -137,10 +172,11 @@ def classify_table(
     """Decide every family for a value table with one axis per variable; the time limit holds for each family."""
     start = time.perf_counter()
     table = check_value_table(table, modulus)
+    twins = redundancy(table, fraction)
     families: list[FamilyVerdict] = []
     notes: list[str] = []
     additive = decide_grouped(table, modulus, False, time_limit=time_limit)
-    dependent = [axis for axis in range(table.ndim) if (table != table.take([0], axis)).any()]
+    dependent = dependent_axes(table)
     if len(dependent) < 2:
         families.append(FamilyVerdict("one-variable" if dependent else "constant", additive))
     families.append(FamilyVerdict("additive", additive))
@@ -153,11 +189,15 @@ def classify_table(
             f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so there is no "
             f"multiplicative family; only the additive family over Z_{modulus} was decided"
         )
-    ceiling = redundancy(table, fraction)
-    return Classification(modulus, fraction, tuple(families), ceiling, tuple(notes), time.perf_counter() - start)
+    return Classification(modulus, fraction, tuple(families), twins, tuple(notes), time.perf_counter() - start)
 
 
-def check_value_table(table: Int[np.ndarray, "p ..."], modulus: int) -> Int[np.ndarray, "p ..."]:
+def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
+    """The axes along which the values change: the variables that the function depends on."""
+    return tuple(axis for axis in range(table.ndim) if (table != table.take([0], axis)).any())
+
+
+def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int) -> Int[np.ndarray, "p ..."]:
     """The table itself, if it is one of residues with an axis of p for each of two variables or more."""
     check_modulus(modulus)
     table = np.asarray(table)
@@ -167,5 +207,7 @@ def check_value_table(table: Int[np.ndarray, "p ..."], modulus: int) -> Int[np.n
             f"got shape {table.shape} of {table.dtype}"
         )
     if table.min() < 0 or table.max() >= modulus:
-        raise InputError(f"values must be residues 0 … {modulus - 1}, got {table.min()} … {table.max()}")
+        raise InputError(
+            f"values must be residues 0 … {modulus - 1}, got {table.min()} … {table.max()}; give table % {modulus}"
+        )
     return table.astype(np.int64)

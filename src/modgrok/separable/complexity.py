@@ -10,8 +10,6 @@ from collections.abc import Callable
 
 import numpy as np
 from jaxtyping import Float, Int
-from scipy.sparse import csr_array
-from scipy.stats import binom
 
 from modgrok.separable.reduction import line_classes
 from modgrok.separable.redundancy import answered_share, redundancy
@@ -41,6 +39,8 @@ def permuted_redundancy(table: Table, fraction: float) -> float:
 
 def answered_by_rows(table: Table, fraction: float) -> Float[np.ndarray, "p p"]:
     """The probability with which each cell follows from the rows that equal its own up to a permutation."""
+    from scipy.stats import binom  # takes a second to import
+
     _, classes = line_classes(np.stack([first_appearance(row) for row in table]))
     members = np.bincount(classes)[classes]
     fibres = np.stack([np.bincount(row, minlength=len(table))[row] for row in table])
@@ -118,6 +118,8 @@ def effective_rank(table: Table) -> float:
 
 def coincidences(table: Table) -> Callable[[Square], Square]:
     """Z ↦ K Z = Σ_q T_q Z T_qᵀ. Each T_q is sparse and all of them have p² ones, so that takes 2p³ additions."""
+    from scipy.sparse import csr_array
+
     p = len(table)
     a, b = np.indices(table.shape).reshape(2, -1)
     q, ones = table.ravel(), np.ones(p * p)

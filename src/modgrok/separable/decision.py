@@ -21,28 +21,37 @@ from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
 from modgrok.separable.search import Budget, LimitReached, Solution, search
 from modgrok.separable.symmetric import refute_by_symmetry
-from modgrok.separable.verdict import Certificate, Verdict, Witness
+from modgrok.separable.verdict import Refutation, Verdict, Witness
 
 TIME_LIMIT = 20.0
 """Seconds that one family gets unless told otherwise."""
 LARGEST_TABLE = 1 << 24
+MOST_NODES = 10**9
 
 FIRST_NODES, GROWTH = 64, 8
 """Nodes of the first complete search, and by how much each round has more."""
 
 
 def decide(
-    table: Int[np.ndarray, "p q"], group_order: int, absorbing: bool, *, time_limit: float = TIME_LIMIT
+    table: Int[np.ndarray, "p q"],
+    group_order: int,
+    absorbing: bool,
+    *,
+    time_limit: float = TIME_LIMIT,
+    node_limit: int = MOST_NODES,
 ) -> Verdict:
-    """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b."""
+    """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b.
+
+    With a limit on nodes and none on time the answer is the same on every machine.
+    """
     table = check_table(table)
     if group_order < 1:
         raise InputError(f"the order of a group must be at least 1, got {group_order}")
     if not time_limit > 0:
         raise InputError(f"a time limit must be above 0 seconds, got {time_limit}")
-    budget = Budget(time_limit)
+    budget = Budget(time_limit, node_limit)
     absorbed: list[int | None] = [*absorbable_values(table)] if absorbing else []
-    refuted: list[tuple[Reduced, Certificate]] = []
+    refuted: list[tuple[Reduced, Refutation]] = []
     open_cases: list[Reduced] = []
     for w in absorbed or [None]:
         reduced = reduce_table(table, w)
@@ -75,7 +84,7 @@ def check_table(table: Int[np.ndarray, "p q"]) -> Table:
     return table.astype(np.int64)
 
 
-def decide_reduced(reduced: Reduced, order: int, budget: Budget) -> Solution | Certificate | None:
+def decide_reduced(reduced: Reduced, order: int, budget: Budget) -> Solution | Refutation | None:
     """A solution on the reduced table, a certificate that there is none, or None when the budget ends."""
     rows, columns = reduced.cells.shape
     refuted = distinct_lines(reduced, order)
@@ -92,7 +101,7 @@ def decide_reduced(reduced: Reduced, order: int, budget: Budget) -> Solution | C
     return None
 
 
-def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution | Certificate | None]:
+def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution | Refutation | None]:
     """Procedures with growing budgets; None stands for one that came to no answer."""
     cells, need = reduced.cells, reduced.fibre_bounds
     rows, columns = cells.shape
@@ -116,8 +125,8 @@ def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution 
 
 
 def within(
-    budget: Budget, nodes: int, procedure: Callable[[Budget], Solution | Certificate | None]
-) -> Solution | Certificate | None:
+    budget: Budget, nodes: int, procedure: Callable[[Budget], Solution | Refutation | None]
+) -> Solution | Refutation | None:
     """The procedure's answer, or None if its share of nodes is used up first."""
     try:
         return procedure(budget.part(nodes=nodes))
@@ -126,7 +135,7 @@ def within(
         return None
 
 
-def one_side_full(cells: Table, order: int, budget: Budget) -> Solution | Certificate | None:
+def one_side_full(cells: Table, order: int, budget: Budget) -> Solution | Refutation | None:
     """When the rows (or the columns) fill the group: a guess from shifts, else a refutation from pair colours."""
     by_rows = len(cells) == order
     cells = cells if by_rows else np.ascontiguousarray(cells.T)
@@ -156,7 +165,7 @@ def lift(reduced: Reduced, solution: Solution, order: int) -> Witness:
 
 
 def excluded_so_far(
-    order: int, refuted: list[tuple[Reduced, Certificate]], open_cases: list[Reduced], budget: Budget
+    order: int, refuted: list[tuple[Reduced, Refutation]], open_cases: list[Reduced], budget: Budget
 ) -> str:
     """What an `unknown` rules out."""
     parts = [f"∞ cannot carry {case.absorbed}: {describe(case, order, found)}" for case, found in refuted]

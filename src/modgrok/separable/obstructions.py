@@ -7,20 +7,22 @@ the group is used: a table whose bounds add up to 193 is in the class of no grou
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from modgrok.separable.reduction import Reduced
-from modgrok.separable.verdict import Certificate, Obstruction
+from modgrok.separable.verdict import Obstruction, Refutation
 
 MOST_VALUES_NAMED = 3
 
 
-def distinct_lines(reduced: Reduced, order: int) -> Certificate | None:
+def distinct_lines(reduced: Reduced, order: int) -> Refutation | None:
     """More distinct rows or columns than the group has elements."""
     return {"kind": "distinct-lines"} if max(reduced.cells.shape) > order else None
 
 
-def counting(reduced: Reduced, order: int) -> Certificate | None:
+def counting(reduced: Reduced, order: int) -> Refutation | None:
     """The bounds on the fibres add up to more than the group; for each value, a line that shows its bound."""
     if int(reduced.fibre_bounds.sum()) <= order:
         return None
@@ -34,7 +36,7 @@ def showing_lines(row_counts: np.ndarray, column_counts: np.ndarray) -> list[tup
     return [("row", int(a)) if wins else ("column", int(b)) for a, b, wins in zip(rows, columns, by_row, strict=True)]
 
 
-def describe(reduced: Reduced, order: int, certificate: Certificate) -> str:
+def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
     """The certificate in words."""
     kind = certificate["kind"]
     rows, columns = reduced.cells.shape
@@ -88,7 +90,7 @@ def describe_counting(reduced: Reduced, order: int) -> str:
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
 
 
-def tree_size(tree: Certificate) -> int:
+def tree_size(tree: dict[str, Any]) -> int:
     """Cases that a search tree goes through."""
     size, nodes = 0, [tree]
     while nodes:
@@ -98,7 +100,7 @@ def tree_size(tree: Certificate) -> int:
     return max(size, 1)
 
 
-def combine(order: int, cases: list[tuple[Reduced, Certificate]]) -> Obstruction:
+def combine(order: int, cases: list[tuple[Reduced, Refutation]]) -> Obstruction:
     """One obstruction from one certificate for each value that ∞ could carry."""
     pairs = tuple((reduced.absorbed, certificate) for reduced, certificate in cases)
     texts = [describe(reduced, order, certificate) for reduced, certificate in cases]

@@ -18,7 +18,7 @@ from modgrok.separable.automorphisms import single_cycle
 from modgrok.separable.obstructions import showing_lines
 from modgrok.separable.reduction import Table, value_counts
 from modgrok.separable.search import Budget, Solution, search
-from modgrok.separable.verdict import Certificate
+from modgrok.separable.verdict import Refutation
 
 FIRST_SHIFTS, EXTENSIONS = 8, 24
 """How many first pairs of columns, and how many columns to extend each, a guess tries."""
@@ -47,13 +47,13 @@ class PairColours:
         return np.unique(np.stack(rows), return_inverse=True)[1].reshape(len(rows), len(rows))
 
 
-def refute_by_pairs(cells: Table, order: int, budget: Budget) -> Certificate | None:
+def refute_by_pairs(cells: Table, order: int, budget: Budget) -> Refutation | None:
     """A refutation of the table of pair colours, by counting or by search; None if it is in the class."""
     colours = PairColours(cells).table(budget)
     number = int(colours.max()) + 1
     row_counts, column_counts = value_counts(colours, number), value_counts(colours.T, number)
     need = np.maximum(row_counts.max(axis=0), column_counts.max(axis=0))
-    inner: Certificate
+    inner: Refutation
     if need.sum() > order:
         inner = {"kind": "counting", "lines": showing_lines(row_counts, column_counts)}
     else:

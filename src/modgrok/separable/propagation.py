@@ -102,10 +102,10 @@ class Rules:
             h_before, closed_before = state.h.copy(), state.closed.copy()
             self._sums(state, fresh)
             self._fibres(state)
-            learnt = np.flatnonzero(state.h != h_before)
+            learned = np.flatnonzero(state.h != h_before)
             closed = state.closed & ~closed_before
             for side in (ROW, COLUMN):
-                self._cells(state, side, [k for s, k in fresh if s == side], learnt, closed)
+                self._cells(state, side, [k for s, k in fresh if s == side], learned, closed)
             fresh = self._lines(state, ROW) + self._lines(state, COLUMN)
             if not fresh:
                 return
@@ -160,7 +160,7 @@ class Rules:
         state: State,
         side: int,
         fresh: list[int],
-        learnt: Int[np.ndarray, "z"],
+        learned: Int[np.ndarray, "z"],
         closed: Bool[np.ndarray, "value"],
     ) -> None:
         """Filter the lines across `side` through its placed lines: wholly through fresh ones, else by what is new."""
@@ -168,13 +168,13 @@ class Rules:
         place, lines = state.place(side), self.lines[side]
         placed = np.flatnonzero(place >= 0)
         open_lines = np.flatnonzero(state.place(1 - side) < 0)
-        if not len(placed) or not len(open_lines) or not (len(fresh) or len(learnt) or closed.any()):
+        if not len(placed) or not len(open_lines) or not (len(fresh) or len(learned) or closed.any()):
             return
         domain = state.domain(1 - side)[open_lines]
         across = lines[np.ix_(placed, open_lines)]
         for k in fresh:
             domain &= state.fibre[:, place[k] : place[k] + m][lines[k, open_lines]]
-        for z in learnt:
+        for z in learned:
             domain[:, (z - place[placed]) % m] &= state.h[z] == across.T
         if closed.any():
             for i, values in zip(place[placed], across, strict=True):

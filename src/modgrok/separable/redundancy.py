@@ -1,8 +1,9 @@
-"""Redundancy: the accuracy that sharing equal rows and equal columns alone would give.
+"""Redundancy: the share of test cells with a twin in the training part.
 
 Two cells are twins if their rows are equal as functions and their columns are equal as functions; twins have one
 value. A memoriser that notices nothing but twins answers a test cell iff one of its twins was in the training set.
-That is a floor for what a network can reach, not a ceiling.
+Redundancy is a fact about the table and the split. What a network reaches may lie above it, and below: that is for
+`modgrok.loss_law` to say.
 """
 
 from __future__ import annotations
@@ -27,6 +28,11 @@ def twin_classes(table: Int[np.ndarray, "p ..."]) -> Int[np.ndarray, "p ..."]:
 def redundancy(table: Int[np.ndarray, "p ..."], fraction: float) -> float:
     """The expected share of test cells with a twin in a random training set of `fraction` of the cells."""
     return answered_share(twin_classes(table), fraction)
+
+
+def twins_and_guesses(redundancy: float, modulus: int) -> float:
+    """The accuracy of a memoriser that answers twins, and guesses the other test cells among the `modulus` values."""
+    return redundancy + (1 - redundancy) / modulus
 
 
 def answered_share(classes: Int[np.ndarray, "p ..."], fraction: float) -> float:

@@ -19,7 +19,7 @@ from jaxtyping import Int
 
 from modgrok.separable.propagation import COLUMN, ROW, Conflict, Rules, State
 from modgrok.separable.reduction import Table
-from modgrok.separable.verdict import Certificate
+from modgrok.separable.verdict import Refutation
 
 Tree = dict[str, Any]
 """{"origin": [a0, b0], "branch": ["scale", a1], "children": …}; below the root a node is None (the rules refute it) or
@@ -235,7 +235,7 @@ def search(
     transposed: bool,
     budget: Budget,
     ceiling: Int[np.ndarray, "value"] | None = None,
-) -> Solution | Certificate:
+) -> Solution | Refutation:
     """One complete search over the table or its transpose: a solution, or a certificate that there is none."""
     result = Search(np.ascontiguousarray(cells.T) if transposed else cells, order, need, ceiling).run(budget)
     if isinstance(result, Solution):

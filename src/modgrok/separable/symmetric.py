@@ -17,14 +17,14 @@ import numpy as np
 from modgrok.separable.automorphisms import VALUES, Symmetries, Symmetry
 from modgrok.separable.reduction import Table
 from modgrok.separable.search import Budget, LimitReached, Solution, search
-from modgrok.separable.verdict import Certificate
+from modgrok.separable.verdict import Refutation
 
 MOST_SLACK = 16
 FIRST_NODES, MORE_NODES = 32, 2
 """Nodes that the first core gets, and by how much each later core has more: many cores are tried, none for long."""
 
 
-def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budget) -> Certificate | Solution | None:
+def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budget) -> Refutation | Solution | None:
     """A certificate (or, by luck, a solution); None if the table lacks symmetries."""
     slack = order - int(need.sum())
     if not 0 < slack <= MOST_SLACK:

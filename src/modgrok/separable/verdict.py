@@ -10,16 +10,33 @@ opposite of `in-class` is `not-in-class` and says nothing about what a network c
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Required, TypedDict
+
+from modgrok.results import Result
 
 Status = Literal["in-class", "not-in-class", "unknown"]
 
-Certificate = dict[str, Any]
-"""A refutation as plain data; `checkers.check_obstruction` says what each kind must contain."""
+
+class Refutation(TypedDict, total=False):
+    """Why one reduced table has no witness, as plain data; each kind has the keys that `checkers` asks of it."""
+
+    kind: Required[str]
+    lines: list[tuple[str, int]]
+    """counting: for each value, a row or column in which it stands most often."""
+    side: str
+    colours: list[list[int]]
+    certificate: Refutation
+    """pairs: the side whose pairs are coloured, their colours, and what refutes the table of colours."""
+    symmetries: list[list[list[int]]]
+    core: list[int]
+    """symmetry: maps of rows, columns and values, and the values that they carry to disjoint sets."""
+    transposed: bool
+    tree: dict[str, Any]
+    """search and symmetry: the case distinction, see `tree_checker`."""
 
 
-@dataclass(frozen=True)
-class Witness:
+@dataclass(frozen=True, repr=False)
+class Witness(Result):
     """f(n1, n2, …) = h[(g[0][n1] + g[1][n2] + …) % group_order], or h_absorbing where one of them is None.
 
     None stands for ∞ in g, and for a value that is free in h and h_absorbing.
@@ -38,29 +55,46 @@ class Witness:
     def g2(self) -> tuple[int | None, ...]:
         return self.g[1]
 
-    def json(self) -> dict[str, Any]:
+    @property
+    def absorbing(self) -> bool:
+        """Whether some g reaches ∞."""
+        return any(t is None for part in self.g for t in part)
+
+    def summary(self) -> str:
+        parts = " + ".join(f"g{s}" for s in range(1, len(self.g) + 1))
+        return f"h({parts}) over {group_text(self.group_order, self.absorbing)}"
+
+    def to_json(self) -> dict[str, Any]:
         parts = {f"g{s}": list(part) for s, part in enumerate(self.g, start=1)}
         return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing}
 
 
-@dataclass(frozen=True)
-class Obstruction:
-    """Why no witness exists: one certificate for each value w that ∞ could carry (None: ∞ is not used).
+def group_text(order: int, absorbing: bool) -> str:
+    return f"Z_{order}" + (" with an absorbing element" if absorbing else "")
 
-    For three variables or more the certificates are about the table of variable `axis` against all others.
+
+@dataclass(frozen=True, repr=False)
+class Obstruction(Result):
+    """Why no witness exists: one refutation for each value w that ∞ could carry (None: ∞ is not used).
+
+    For three variables or more the refutations are about the table of variable `axis` against all others.
+    `checkers.check_obstruction` checks them against the table, without trusting what found them.
     """
 
     kind: str
     explanation: str
-    cases: tuple[tuple[int | None, Certificate], ...] = field(repr=False)
+    cases: tuple[tuple[int | None, Refutation], ...] = field(repr=False)
     axis: int = 0
 
-    def json(self) -> dict[str, Any]:
+    def summary(self) -> str:
+        return f"{self.kind}: {self.explanation}"
+
+    def to_json(self) -> dict[str, Any]:
         return {"kind": self.kind, "explanation": self.explanation}
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Result):
     """The decision for one group. `excluded` says what an `unknown` has ruled out before its limit."""
 
     status: Status
@@ -75,13 +109,21 @@ class Verdict:
     def in_class(self) -> bool:
         return self.status == "in-class"
 
-    def json(self) -> dict[str, Any]:
+    @property
+    def group(self) -> str:
+        return group_text(self.group_order, self.absorbing)
+
+    def summary(self) -> str:
+        found = self.witness or self.obstruction
+        return f"{self.status} over {self.group}: {found.summary() if found else self.excluded}"
+
+    def to_json(self) -> dict[str, Any]:
         return {
             "verdict": self.status,
             "group_order": self.group_order,
             "absorbing": self.absorbing,
-            "witness": self.witness.json() if self.witness else None,
-            "obstruction": self.obstruction.json() if self.obstruction else None,
+            "witness": self.witness.to_json() if self.witness else None,
+            "obstruction": self.obstruction.to_json() if self.obstruction else None,
             "excluded": self.excluded or None,
             "nodes": self.nodes,
         }

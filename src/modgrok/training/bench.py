@@ -1,14 +1,8 @@
-"""Training speed, side by side in one run: modgrok against the loops that people write.
+"""Training speed, side by side in one run: modgrok against the loops that people write (`training.contenders`).
 
-Every contender trains the same thing: a two-layer x² network on half of the table of n1·n2, full batch, mean
-squared error, AdamW with modgrok's default settings, float32. Contenders take turns within each round, so that
-whatever else the machine does meets all of them; the figure of each is the median over rounds, in network-steps
-per second. Loops that train one network at a time have the same figure for any number of networks.
-
-    modgrok        the laboratory: scanned on the device, inputs gathered, networks side by side
-    jax one-hot    a plain JAX loop: one-hot matrix products, a compiled step, one network at a time
-    torch          the plain PyTorch loop: one-hot inputs, nn.Linear, AdamW, one network at a time
-    torch batched  PyTorch batched by hand: torch.bmm over all networks, AdamW (fused on a GPU)
+Contenders take turns within each round, so that whatever else the machine does meets all of them; the figure of each
+is the median over rounds, in network-steps per second. Loops that train one network at a time have the same figure for
+any number of networks.
 """
 
 from __future__ import annotations
@@ -18,202 +12,119 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
-import optax
-from jaxtyping import Float, Int
 
+from modgrok.errors import InputError
+from modgrok.files import write_json
 from modgrok.progress import Progress
-from modgrok.training.data import train_count
-from modgrok.training.ensemble import chunk_size, pick, start_all
-from modgrok.training.steps import Shape, TrainConfig, advance, hyper
-
-DEFAULTS = TrainConfig("n1 n2", 97)
-
-Train = Callable[[int], float]
-"""Take that many steps with every network, wait for the device, and return the training loss of the first."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One line of the benchmark."""
-
-    modulus: int
-    width: int
-    networks: int
-
-    @property
-    def table(self) -> Int[np.ndarray, "row"]:
-        return np.multiply.outer(np.arange(self.modulus), np.arange(self.modulus)).reshape(-1) % self.modulus
-
-    @property
-    def train_rows(self) -> int:
-        return train_count(DEFAULTS.fraction, self.modulus**2)
-
-    def split(self) -> tuple[Float[np.ndarray, "row 2*{self.modulus}"], Float[np.ndarray, "row {self.modulus}"]]:
-        """One-hot inputs and targets of the training rows, for the contenders that multiply by them."""
-        rows = np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows]
-        identity = np.eye(self.modulus, dtype=np.float32)
-        inputs = np.concatenate([identity[rows // self.modulus], identity[rows % self.modulus]], axis=1)
-        return inputs, identity[self.table[rows]]
-
-    def weights(
-        self, seed: int
-    ) -> tuple[Float[np.ndarray, "2*{self.modulus} width"], Float[np.ndarray, "width {self.modulus}"]]:
-        random = np.random.default_rng(seed)
-        std = DEFAULTS.init_scale / (2 * self.width) ** (1 / 3)
-        shapes = (2 * self.modulus, self.width), (self.width, self.modulus)
-        embed, readout = (std * random.standard_normal(shape, dtype=np.float32) for shape in shapes)
-        return embed, readout
-
+from modgrok.results import Result
+from modgrok.training.contenders import ONE_AT_A_TIME, Case, Train, contenders
 
 CPU_CASES = (Case(97, 500, 1), Case(97, 500, 4), Case(23, 500, 1), Case(23, 500, 16))
 GPU_CASES = (Case(97, 500, 1), Case(97, 500, 16), Case(23, 500, 1), Case(23, 500, 128))
 
 
-# --------------------------------------------------------------------------------------------- contenders
+@dataclass(frozen=True)
+class Contender:
+    """What one loop reached in one case; `by_round` has its network-steps per second in each round."""
+
+    network_steps_per_second: float
+    modgrok_is_faster_by: float
+    by_round: tuple[float, ...]
+    loss_after_20_steps: float
 
 
-def modgrok_loop(case: Case) -> Train:
-    shape = Shape(case.modulus, 2, case.width, 2, case.train_rows)
-    advance_all = jax.jit(jax.vmap(advance, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
-    settings = hyper(seed=np.arange(case.networks), train_rows=case.train_rows)
-    size = chunk_size(shape, case.networks)
-    chunks = [pick(settings, slice(first, first + size)) for first in range(0, case.networks, size)]
-    tables = jnp.tile(jnp.asarray(case.table, jnp.int32), (case.networks, 1))
-    started = [start_all(shape, chunk, tables[: chunk.seed.size]) for chunk in chunks]
-    states = [state for _, state in started]
-    inputs, targets = (jnp.asarray(array) for array in case.split())
+@dataclass(frozen=True)
+class CaseResult:
+    """One case: every contender by its name."""
 
-    def train(steps: int) -> float:
-        for k, (chunk, (examples, _)) in enumerate(zip(chunks, started)):
-            states[k] = advance_all(shape, chunk, examples, states[k], steps)
-        jax.block_until_ready(states)
-        first = jax.tree.map(lambda leaf: leaf[0], states[0].params)
-        return float(onehot_loss((jnp.concatenate(list(first.embed)), first.readout), inputs, targets))
-
-    return train
+    modulus: int
+    width: int
+    networks: int
+    contenders: Mapping[str, Contender]
 
 
-@jax.jit
-def onehot_loss(weights: Any, inputs: Any, targets: Any) -> Any:
-    return jnp.mean(((inputs @ weights[0]) ** 2 @ weights[1] - targets) ** 2)
+@dataclass(frozen=True)
+class Machine:
+    """Where it was measured, and with which versions."""
+
+    device: str
+    processor: str
+    cores: int | None
+    system: str
+    versions: Mapping[str, str]
 
 
-def jax_loop(case: Case) -> Train:
-    inputs, targets = (jnp.asarray(array) for array in case.split())
-    optimiser = optax.adamw(
-        DEFAULTS.learning_rate, DEFAULTS.beta1, DEFAULTS.beta2, DEFAULTS.eps, weight_decay=DEFAULTS.weight_decay
-    )
+@dataclass(frozen=True)
+class BenchSettings:
+    """How it was measured: `seconds` is the time of a contender in a round."""
 
-    @jax.jit
-    def step(weights: Any, moments: Any) -> tuple[Any, Any, Any]:
-        loss, gradient = jax.value_and_grad(onehot_loss)(weights, inputs, targets)
-        updates, moments = optimiser.update(gradient, moments, weights)
-        return optax.apply_updates(weights, updates), moments, loss
-
-    weights: Any = tuple(jnp.asarray(array) for array in case.weights(0))
-    moments = optimiser.init(weights)
-
-    def train(steps: int) -> float:
-        nonlocal weights, moments
-        for _ in range(steps):
-            weights, moments, loss = step(weights, moments)
-        return float(loss)
-
-    return train
+    rounds: int
+    seconds: float
+    unit: str = "network-steps per second, median over rounds"
 
 
-def torch_loop(case: Case) -> Train:
-    import torch
+@dataclass(frozen=True, repr=False)
+class Benchmark(Result):
+    """What the contenders reached in each case; `files` is what was written."""
 
-    device = torch_device()
-    inputs, targets = (torch.tensor(array, device=device) for array in case.split())
-    first = torch.nn.Linear(2 * case.modulus, case.width, bias=False, device=device)
-    second = torch.nn.Linear(case.width, case.modulus, bias=False, device=device)
-    with torch.no_grad():
-        for layer, array in zip((first, second), case.weights(0)):
-            layer.weight.copy_(torch.tensor(array.T))
-    optimiser = torch.optim.AdamW([first.weight, second.weight], **torch_settings())
+    machine: Machine
+    settings: BenchSettings
+    cases: tuple[CaseResult, ...]
+    files: tuple[Path, ...]
+    seconds: float
 
-    def train(steps: int) -> float:
-        for _ in range(steps):
-            optimiser.zero_grad()
-            loss = ((second(first(inputs) ** 2) - targets) ** 2).mean()
-            loss.backward()
-            optimiser.step()
-        return float(loss.detach())
+    @property
+    def contenders(self) -> tuple[str, ...]:
+        return tuple(self.cases[0].contenders)
 
-    return train
-
-
-def torch_batched(case: Case) -> Train:
-    import torch
-
-    device = torch_device()
-    inputs, targets = (torch.tensor(array, device=device) for array in case.split())
-    arrays = zip(*(case.weights(seed) for seed in range(case.networks)))
-    embed, readout = (torch.tensor(np.stack(stack), device=device, requires_grad=True) for stack in arrays)
-    optimiser = torch.optim.AdamW([embed, readout], fused=device == "cuda", **torch_settings())
-    batch = inputs.expand(case.networks, *inputs.shape)
-
-    def train(steps: int) -> float:
-        for _ in range(steps):
-            optimiser.zero_grad()
-            losses = ((torch.bmm(torch.bmm(batch, embed) ** 2, readout) - targets) ** 2).mean(dim=(1, 2))
-            losses.sum().backward()
-            optimiser.step()
-        return float(losses[0].detach())
-
-    return train
+    def summary(self) -> str:
+        parts = []
+        for case in self.cases:
+            others = [c.modgrok_is_faster_by for name, c in case.contenders.items() if name != "modgrok"]
+            parts.append(f"p={case.modulus} width {case.width} × {case.networks}: {min(others):.2f} ×")
+        return f"modgrok against the fastest other loop, {self.machine.device}: {', '.join(parts)}"
 
 
-def torch_device() -> str:
-    return "cpu" if jax.default_backend() == "cpu" else "cuda"
-
-
-def torch_settings() -> dict[str, Any]:
-    return {
-        "lr": DEFAULTS.learning_rate,
-        "betas": (DEFAULTS.beta1, DEFAULTS.beta2),
-        "eps": DEFAULTS.eps,
-        "weight_decay": DEFAULTS.weight_decay,
-    }
-
-
-def contenders() -> dict[str, Callable[[Case], Train]]:
-    """Those that can run here: PyTorch where it is installed and has the device that JAX has."""
-    loops: dict[str, Callable[[Case], Train]] = {"modgrok": modgrok_loop, "jax one-hot": jax_loop}
-    if importlib.util.find_spec("torch") is None:
-        return loops
-    import torch
-
-    torch.set_float32_matmul_precision("high")  # as JAX does on a GPU
-    if torch_device() == "cuda" and not torch.cuda.is_available():
-        return loops
-    return loops | {"torch": torch_loop, "torch batched": torch_batched}
-
-
-ONE_AT_A_TIME = ("jax one-hot", "torch")
-
-
-# -------------------------------------------------------------------------------------------- measurement
-
-
-def compare(
-    cases: tuple[Case, ...],
+def bench(
+    what: str = "train",
     *,
+    cases: Sequence[Case] | None = None,
     rounds: int = 5,
     seconds: float = 1.0,
+    out: str | Path | None = None,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Time every contender on every case, each for about `seconds` in every round."""
+) -> Benchmark:
+    """Time modgrok and the loops that people write, side by side, on this machine.
+
+    Arguments:
+        what: what to time; "train" is all there is.
+        cases: modulus, width and number of networks of each case; four usual ones if not given.
+        rounds: rounds in which the contenders take turns.
+        seconds: time of a contender in a round.
+        out: a JSON file to write the result to.
+        progress: called after every round.
+
+    Returns:
+        A `Benchmark`: for each case, every contender's network-steps per second and loss.
+
+    >>> found = bench(cases=[Case(5, 4, 1)], rounds=1, seconds=0.001)
+    >>> found.contenders[:2], found.cases[0].contenders["modgrok"].modgrok_is_faster_by
+    (('modgrok', 'jax one-hot'), 1.0)
+    """
+    started = time.perf_counter()
+    if what != "train":
+        raise InputError(f"bench times train, got {what!r}")
+    if rounds < 1 or not seconds > 0:
+        raise InputError(f"bench needs at least one round and some time, got {rounds} and {seconds}")
+    if cases is None:
+        cases = CPU_CASES if jax.default_backend() == "cpu" else GPU_CASES
+    if not cases:
+        raise InputError("bench needs at least one case, such as Case(97, 500, 16)")
     loops, found, done = contenders(), [], 0
     for case in cases:
         trains = {name: make(case) for name, make in loops.items()}
@@ -228,11 +139,12 @@ def compare(
             if progress:
                 progress(done, rounds * len(cases))
         found.append(case_result(case, rates, losses))
-    return {
-        "machine": machine(),
-        "settings": {"rounds": rounds, "seconds": seconds, "unit": "network-steps per second, median over rounds"},
-        "cases": found,
-    }
+    files = () if out is None else (Path(out),)
+    settings, took = BenchSettings(rounds, seconds), time.perf_counter() - started
+    result = Benchmark(machine(), settings, tuple(found), files, took)
+    for path in files:
+        write_json(path, result.to_json())
+    return result
 
 
 def calibrated_steps(train: Train, seconds: float) -> int:
@@ -249,37 +161,28 @@ def timed(train: Train, steps: int) -> float:
     return time.perf_counter() - start
 
 
-def case_result(case: Case, rates: dict[str, list[float]], losses: dict[str, float]) -> dict[str, Any]:
+def case_result(case: Case, rates: Mapping[str, list[float]], losses: Mapping[str, float]) -> CaseResult:
     medians = {name: statistics.median(values) for name, values in rates.items()}
-    return {
-        "modulus": case.modulus,
-        "width": case.width,
-        "networks": case.networks,
-        "contenders": {
-            name: {
-                "network_steps_per_second": medians[name],
-                "modgrok_is_faster_by": medians["modgrok"] / medians[name],
-                "rounds": rates[name],
-                "loss_after_20_steps": losses[name],
-            }
-            for name in rates
-        },
+    found = {
+        name: Contender(medians[name], medians["modgrok"] / medians[name], tuple(rates[name]), losses[name])
+        for name in rates
     }
+    return CaseResult(case.modulus, case.width, case.networks, found)
 
 
-def machine() -> dict[str, Any]:
+def machine() -> Machine:
     versions = {"jax": jax.__version__}
     if importlib.util.find_spec("torch") is not None:
         import torch
 
         versions["torch"] = torch.__version__
-    return {
-        "device": jax.devices()[0].device_kind,
-        "processor": processor_name(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "system": platform.platform(),
-        "versions": versions,
-    }
+    return Machine(
+        device=jax.devices()[0].device_kind,
+        processor=processor_name(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        system=platform.platform(),
+        versions=versions,
+    )
 
 
 def processor_name() -> str:

@@ -6,7 +6,8 @@ i = Σ_v n_v p^(V-1-v). A split shuffles the rows and gives the first ones to tr
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from collections.abc import Sequence
+from math import ceil, prod, sqrt
 
 import jax
 import jax.numpy as jnp
@@ -14,7 +15,6 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from modgrok.algebra.expression import parse
-from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
 
@@ -27,10 +27,11 @@ def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int
 
 
 def table_inputs(
-    rows: Int[np.ndarray, "*row"] | Int[Array, "*row"], modulus: int, variables: int
-) -> Int[Array, "*row variable"]:
-    """The inputs n1 … nV of some rows of the table: their digits in base p."""
-    return jnp.stack([rows // modulus ** (variables - 1 - v) % modulus for v in range(variables)], axis=-1)
+    rows: Int[np.ndarray, "*batch"] | Int[Array, "*batch"], residues: Sequence[int]
+) -> Int[Array, "*batch variable"]:
+    """The inputs n1 … nV of some rows of the table: their digits, n1 first; variable v has residues[v] values."""
+    strides = [prod(residues[v + 1 :]) for v in range(len(residues))]
+    return jnp.stack([rows // stride % count for stride, count in zip(strides, residues, strict=True)], axis=-1)
 
 
 def train_count(fraction: float, rows: int) -> int:
@@ -45,40 +46,31 @@ def shuffled_rows(key: Array, rows: int) -> Int[Array, "row"]:
     return jax.random.permutation(key, rows).astype(jnp.int32)
 
 
-def group_capacity(train_rows: int, modulus: int, variables: int) -> int:
-    """A length that no list of training rows which share one residue exceeds.
+def group_capacity(train_rows: int, residues: Sequence[int], axis: int) -> int:
+    """A length that no list of training rows which share one residue of that variable exceeds.
 
-    The length X of a list is hypergeometric with mean μ = train_rows / p. It never exceeds the p^(V-1) rows of
-    the table that share the residue, and by Bernstein's inequality P(X ≥ μ + t) ≤ exp(-t² / (2μ + 2t/3)), which is
-    e^-40 at the t taken here.
+    The length X of a list is hypergeometric with mean μ = train_rows / p. It never exceeds the rows of the table that
+    share the residue, and by Bernstein's inequality P(X ≥ μ + t) ≤ exp(-t² / (2μ + 2t/3)), which is e^-40 at the t
+    taken here.
     """
-    mean = train_rows / modulus
+    mean = train_rows / residues[axis]
     t = 40 / 3 + sqrt((40 / 3) ** 2 + 80 * mean)
-    return min(modulus ** (variables - 1), train_rows, ceil(mean + t))
+    return min(prod(residues) // residues[axis], train_rows, ceil(mean + t))
 
 
 def residue_groups(
-    shuffled: Int[Array, "row"], train_rows: int, modulus: int, variables: int
+    shuffled: Int[Array, "row"], train_rows: int, residues: Sequence[int]
 ) -> Int[Array, "variable p slot"]:
     """groups[v, a] lists the training rows, by their place in the shuffled order, whose n_v is a.
 
-    Lists are filled up with `train_rows`, one past the last place.
+    Lists are filled up with `train_rows`, one past the last place, and so are residues that a variable does not have.
     """
     place = jnp.zeros_like(shuffled).at[shuffled].set(jnp.arange(shuffled.size, dtype=shuffled.dtype))
-    grid = jnp.minimum(place, train_rows).reshape((modulus,) * variables)
-    capacity = group_capacity(train_rows, modulus, variables)
-    lists = [jnp.moveaxis(grid, v, 0).reshape(modulus, -1) for v in range(variables)]
-    return jnp.sort(jnp.stack(lists), axis=-1)[..., :capacity]
-
-
-def natural_order(table: Int[np.ndarray, "row"], modulus: int, variables: int) -> str:
-    """In which order of the residues trained weights should be periodic: 'multiplicative' or 'additive'.
-
-    Multiplicative (discrete logarithms) for functions that behave like products: two variables or more, a
-    prime modulus, and the value 0 whenever some variable is 0; additive for everything else.
-    """
-    if variables < 2 or not is_prime(modulus):
-        return "additive"
-    grid = np.asarray(table).reshape((modulus,) * variables)
-    absorbs = all(not np.any(np.take(grid, 0, axis=v)) for v in range(variables))
-    return "multiplicative" if absorbs else "additive"
+    grid = jnp.minimum(place, train_rows).reshape(tuple(residues))
+    capacity = max(group_capacity(train_rows, residues, v) for v in range(len(residues)))
+    lists = []
+    for v, count in enumerate(residues):
+        by_residue = jnp.sort(jnp.moveaxis(grid, v, 0).reshape(count, -1), axis=-1)[:, :capacity]
+        missing = ((0, max(residues) - count), (0, capacity - by_residue.shape[1]))
+        lists.append(jnp.pad(by_residue, missing, constant_values=train_rows))
+    return jnp.stack(lists)

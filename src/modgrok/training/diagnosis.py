@@ -15,10 +15,10 @@ from math import isfinite, log
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
-from modgrok.training.steps import TrainConfig
 
-PASSED = 0.99
+LEARNED = 0.99
 """The accuracy from which a set counts as learned."""
 
 Curves = Mapping[str, Float[np.ndarray, "point"] | Int[np.ndarray, "point"]]
@@ -35,7 +35,7 @@ class Diagnosis:
 
 def passed_at(curves: Curves, column: str) -> int | None:
     """The first measured step at which an accuracy reached 99 %."""
-    passed = np.flatnonzero(np.asarray(curves[column]) >= PASSED)
+    passed = np.flatnonzero(np.asarray(curves[column]) >= LEARNED)
     return int(curves["step"][passed[0]]) if passed.size else None
 
 
@@ -47,14 +47,14 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
         return diverged(config, curves)
     if last["train_loss"] > 0.99 * blank_loss(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
         return collapsed(config, last)
-    if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= PASSED:
+    if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= LEARNED:
         text = f"Fits the whole table ({last['train_accuracy']:.2%} of its rows); there are no test rows."
         return Diagnosis("fitted", text)
-    if last["test_accuracy"] >= PASSED:
+    if last["test_accuracy"] >= LEARNED:
         return grokked(curves, last)
     if still_improving(curves):
         return improving(config, curves)
-    return memorised(config, last) if last["train_accuracy"] >= PASSED else underfit(config, last)
+    return memorised(config, last) if last["train_accuracy"] >= LEARNED else underfit(config, last)
 
 
 def blank_loss(config: TrainConfig) -> float:
@@ -70,7 +70,7 @@ def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
         "diverged",
         f"Diverged: by step {step} the training loss was more than ten times what it began with, or not a number. "
         f"Likely cause: a learning rate too large ({config.learning_rate:g}) or initial weights too large "
-        f"(init_scale {config.init_scale:g}); try --learning-rate {config.learning_rate / 4:g}.",
+        f"(init_scale {config.init_scale:g}); try a learning rate of {config.learning_rate / 4:g}.",
     )
 
 
@@ -80,7 +80,7 @@ def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
         f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
         f"and 0 itself has {blank_loss(config):.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), "
         f"or initial weights too small (init_scale {config.init_scale:g}); "
-        f"try --weight-decay {config.weight_decay / 4:g}.",
+        f"try a weight decay of {config.weight_decay / 4:g}.",
     )
 
 
@@ -109,7 +109,7 @@ def improving(config: TrainConfig, curves: Curves) -> Diagnosis:
     return Diagnosis(
         "improving",
         f"Still improving: {curves[f'{name}_accuracy'][-1]:.2%} of the {rows} rows, and the {name} loss is falling. "
-        f"Likely cause: too few steps; go on with --steps {2 * config.steps}.",
+        f"Likely cause: too few steps; go on to {2 * config.steps} steps.",
     )
 
 
@@ -118,10 +118,10 @@ def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     much = "about chance" if last["test_accuracy"] < 4 * chance else "above chance"
     causes = []
     if config.fraction < 0.4 or config.modulus < 40:
-        causes.append(f"too little data (fraction {config.fraction:g} of the table; try --fraction 0.7)")
-    usual = preset(**{name: getattr(config, name) for name in ("expression", "modulus", "model", "optimiser")})
-    if config.weight_decay < 0.2 * usual.weight_decay:
-        causes.append(f"weight decay too weak ({config.weight_decay:g}; try --weight-decay {usual.weight_decay:g})")
+        causes.append(f"too little data (fraction {config.fraction:g} of the table; try 0.7)")
+    usual = preset(config.model, config.optimiser)["weight_decay"]
+    if config.weight_decay < 0.2 * usual:
+        causes.append(f"weight decay too weak ({config.weight_decay:g}; try {usual:g})")
     causes.append("a function outside the class that networks of this kind learn (`modgrok classify` decides)")
     return Diagnosis(
         "memorised",
@@ -134,6 +134,6 @@ def underfit(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     return Diagnosis(
         "underfit",
         f"Stuck: {last['train_accuracy']:.2%} of the training rows and no longer improving. Likely cause: too narrow "
-        f"(width {config.width}; try --width {4 * config.width}) or weight decay too strong "
+        f"(width {config.width}; try {4 * config.width}) or weight decay too strong "
         f"({config.weight_decay:g}, with learning rate {config.learning_rate:g}).",
     )

@@ -1,4 +1,4 @@
-"""Many networks in one compiled program: `modgrok.training` mapped over (table, seed, hyper-parameters).
+"""Many networks in one compiled program: `training.steps` mapped over (table, seed, hyper-parameters).
 
 Networks of one `Shape` train side by side in chunks that fit a memory budget. All chunks have the same size (the
 last one is filled up with copies of its last network), so that a whole ensemble compiles once. A single network is
@@ -17,9 +17,9 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
+from modgrok.inspection.order import Order, Places, natural_order
 from modgrok.networks.circuit import Weights
 from modgrok.progress import Progress
-from modgrok.training import models
 from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, start
 
 CPU_MEMORY = 1 << 24
@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
 
     first: int
     metrics: Metrics
-    experts: Any
+    params: Any
 
 
 def network_bytes(shape: Shape) -> int:
@@ -39,10 +39,8 @@ def network_bytes(shape: Shape) -> int:
     rows = min(shape.rows, shape.block_rows)
     if shape.gradient == "gather":
         rows = max(rows, shape.train_rows)
-    weights = jax.eval_shape(lambda key: models.init(shape, jnp.float32(1), key=key), jax.random.key(0))
-    parameters = sum(leaf.size for leaf in jax.tree.leaves(weights))
-    numbers = rows * (models.activations(shape) + 4 * shape.modulus) + 6 * parameters
-    return 4 * (numbers + (3 + shape.variables) * shape.rows)
+    numbers = rows * (shape.model.activations() + 4 * shape.model.classes) + 6 * shape.model.parameters()
+    return 4 * (numbers + (3 + shape.model.variables) * shape.rows)
 
 
 def device_memory() -> int:
@@ -58,7 +56,7 @@ def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
     return -(-networks // chunks)
 
 
-start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0)), static_argnums=0)
+start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0, 0, 0)), static_argnums=0)
 segment_all = jax.jit(jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
 
 
@@ -68,18 +66,26 @@ def train_chunks(
     tables: Int[Weights, "net row"],
     *,
     steps: int | Sequence[int],
+    orders: Sequence[Order] | None = None,
+    params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Chunk]:
-    """Train an ensemble, chunk by chunk; metrics are measured at `steps`, rising steps of which the last ends it."""
+    """Train an ensemble, chunk by chunk; metrics are measured at `steps`, rising steps of which the last ends it.
+
+    `orders` are the orders of residues of the tables' functions, one for each network (`inspection.order`); without
+    them periodicity is measured in the additive one. `params` are weights to start from, with an axis `net`.
+    """
     measured = [steps] if isinstance(steps, int) else list(steps)
     networks = check_ensemble(shape, hyper, tables, measured)
     size = chunk_size(shape, networks, memory)
+    places = stacked_places(shape, networks, orders)
     for first in range(0, networks, size):
         nets = np.minimum(np.arange(first, first + size), networks - 1)
         kept = min(size, networks - first)
         settings = pick(hyper, nets)
-        examples, state = start_all(shape, settings, jnp.asarray(tables[nets], jnp.int32))
+        table = jnp.asarray(tables[nets], jnp.int32)
+        examples, state = start_all(shape, settings, table, pick(places, nets), pick(params, nets))
         points = []
         for before, step in pairwise([0, *measured]):
             state, metrics = segment_all(shape, settings, examples, state, step - before)
@@ -87,11 +93,21 @@ def train_chunks(
             if progress is not None:
                 progress(first * measured[-1] + kept * step, networks * measured[-1])
         stacked = jax.tree.map(lambda *leaves: np.stack(leaves, axis=1), *points)
-        experts = jax.tree.map(np.asarray, state.params)
-        yield Chunk(first, pick(stacked, slice(kept)), pick(experts, slice(kept)))
+        weights = jax.tree.map(np.asarray, state.params)
+        yield Chunk(first, pick(stacked, slice(kept)), pick(weights, slice(kept)))
 
 
-def pick(tree: Any, nets: Int[np.ndarray, "chosen"] | slice) -> Any:
+def stacked_places(shape: Shape, networks: int, orders: Sequence[Order] | None) -> Places:
+    """The places of every network's order, with an axis `net`."""
+    if orders is None:
+        usual = natural_order("additive", shape.model.classes, shape.model.variables)
+        orders = [usual] * networks
+    if len(orders) != networks:
+        raise InputError(f"{networks} tables need as many orders of residues, got {len(orders)}")
+    return Places(*(np.stack(arrays) for arrays in zip(*(order.places for order in orders), strict=True)))
+
+
+def pick(tree: Any, nets: Int[np.ndarray, "chosen"] | slice | int) -> Any:
     """Some networks of an ensemble's arrays."""
     return jax.tree.map(lambda leaf: leaf[nets], tree)
 
@@ -102,13 +118,16 @@ def train_ensemble(
     tables: Int[Weights, "net row"],
     *,
     steps: int | Sequence[int],
+    orders: Sequence[Order] | None = None,
+    params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> tuple[Metrics, Any]:
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
-    chunks = list(train_chunks(shape, hyper, tables, steps=steps, memory=memory, progress=progress))
-    parts = [(chunk.metrics, chunk.experts) for chunk in chunks]
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *parts)
+    chunks = train_chunks(
+        shape, hyper, tables, steps=steps, orders=orders, params=params, memory=memory, progress=progress
+    )
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *((chunk.metrics, chunk.params) for chunk in chunks))
 
 
 def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:

@@ -1,6 +1,6 @@
-"""A mixture of trained experts: networks that learnt n1 + n2 and n1 n2, joined into one for any polynomial.
+"""A mixture of trained experts: networks that learned n1 + n2 and n1 n2, joined into one for any polynomial.
 
-No training learns an arbitrary polynomial from half of its table, but sums and products are learnt from half of
+No training learns an arbitrary polynomial from half of its table, but sums and products are learned from half of
 theirs. The plan of a polynomial (plan.py) needs nothing else: every step is h(x + y) or h(x y) with relabelled inputs
 x = a[n], y = b[m]. A trained expert for x + y serves such a step once its weights are relabelled,
 
@@ -18,22 +18,23 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Int
 
-from modgrok.algebra.expression import to_text
+from modgrok.algebra.expression import Tree, read, to_text
 from modgrok.algebra.field import exp_table, log_table
-from modgrok.compiler.compiling import assemble, candidate_plans, read
+from modgrok.compiler.certificate import softmax_beta
+from modgrok.compiler.compiling import assemble, candidate_plans
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.plan import ABSORBED, Plan, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, batch_logits, single
+from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
+from modgrok.networks.verification import row_margins
 from modgrok.progress import Progress
-from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import TrainConfig
+from modgrok.training.config import TrainConfig, ensemble_of
+from modgrok.training.ensemble import pick, train_ensemble
 
 TASKS = {"sum": "n1 + n2", "product": "n1 n2"}
 """What a trained expert learns: never the polynomial itself."""
@@ -74,7 +75,7 @@ class MixSettings:
         )
 
 
-class Learnt(NamedTuple):
+class LearnedExpert(NamedTuple):
     """An expert that was trained on a part of the table of its task, and its accuracy on the whole of it."""
 
     expert: Expert
@@ -82,37 +83,61 @@ class Learnt(NamedTuple):
 
 
 def mix(
-    text: str,
+    expression: str,
     mod: int | None = None,
-    settings: MixSettings | None = None,
+    *,
+    trained: str = MixSettings.trained,
+    separate: bool = MixSettings.separate,
+    width: int = MixSettings.width,
+    steps: int = MixSettings.steps,
+    fraction: float = MixSettings.fraction,
+    learning_rate: float = MixSettings.learning_rate,
+    weight_decay: float = MixSettings.weight_decay,
+    seed: int = MixSettings.seed,
     progress: Progress | None = None,
 ) -> Network:
-    """A network for a polynomial from experts trained on sums and products alone."""
-    settings = settings or MixSettings()
-    tree, modulus = read(text, mod)
-    plan = min(candidate_plans(tree, modulus), key=lambda plan: len(plan.steps))
-    learnt = learn_experts(plan, settings, progress)
+    """A network for a polynomial from experts trained on sums and products alone.
+
+    Args:
+        expression: a polynomial, which may end with its modulus.
+        mod: the modulus; a prime wherever variables are multiplied.
+        trained: which experts are trained: "all", "sums", "products" or "none"; the others get analytical weights.
+        separate: train one expert for each step, instead of one sum and one product that are relabelled for all.
+        width: hidden neurons of a trained expert.
+        steps: full-batch steps of its training.
+        fraction: share of its own table that it is trained on.
+        learning_rate, weight_decay: of AdamW.
+        seed: of splits and initial weights.
+        progress: called with the network-steps done and those in all.
+
+    Returns:
+        The joined network; `plan` says how well each expert learned its table. `verify` checks the polynomial.
+
+    >>> mix("n1 n2 + n1", mod=5, trained="none")
+    <Network: n1 n2 + n1 mod 5, mix circuit, 17 neurons>
+    """
+    settings = MixSettings(trained, separate, width, steps, fraction, learning_rate, weight_decay, seed)
+    tree, modulus = read(expression, mod)
+    plan = shortest_plan(tree, modulus)
+    learned = learn_experts(plan, settings, progress)
     experts, abouts, betas = [], [], []
     for k, step in enumerate(plan.steps):
-        source = learnt.get(k)
+        source = learned.get(k)
         expert = analytical(step) if source is None else relabelled(source.expert, step)
         accuracy, margin = own_table(expert, step)
         betas.append(choose_beta(margin, modulus))
         experts.append(expert)
-        abouts.append(
-            {
-                **plan.describe(step, expert.width),
-                "trained": source is not None,
-                "task": None if source is None else TASKS[task_of(step)],
-                "train_fraction": None if source is None else settings.fraction,
-                "task_accuracy": None if source is None else source.accuracy,
-                "own_accuracy": accuracy,
-                "margin": margin,
-                "beta": betas[-1],
-            }
-        )
+        origin = None if source is None else Learned(TASKS[task_of(step)], fraction, source.accuracy)
+        about = plan.describe(step, expert.width)
+        abouts.append(replace(about, margin=margin, beta=betas[-1], own_accuracy=accuracy, learned=origin))
     circuit = assemble(plan, experts, np.array(betas)).astype("float32")
-    return Network(circuit, to_text(tree), modulus, "mix", tuple(abouts), asdict(settings))
+    text = to_text(tree)
+    return Network.of_circuit(circuit, text, modulus, "mix", plan=tuple(abouts), settings=asdict(settings))
+
+
+def shortest_plan(tree: Tree, modulus: int) -> Plan:
+    """The plan of sums and products with the fewest experts."""
+    return min(candidate_plans(tree, modulus), key=lambda plan: len(plan.steps))
 
 
 def task_of(step: Step) -> str:
@@ -123,32 +148,28 @@ def task_of(step: Step) -> str:
 # ------------------------------------------------------------------------------------------ training
 
 
-def learn_experts(plan: Plan, settings: MixSettings, progress: Progress | None = None) -> dict[int, Learnt]:
+def learn_experts(plan: Plan, settings: MixSettings, progress: Progress | None = None) -> dict[int, LearnedExpert]:
     """The trained expert that serves each step, by the step's number; analytical steps have none."""
     chosen = [(k, task_of(step)) for k, step in enumerate(plan.steps) if task_of(step) in TRAINED[settings.trained]]
     tasks = [task for _, task in chosen] if settings.separate else sorted({task for _, task in chosen})
     if not tasks:
         return {}
-    learnt = train_tasks(tasks, plan.modulus, settings, progress)
-    return {k: learnt[place if settings.separate else tasks.index(task)] for place, (k, task) in enumerate(chosen)}
+    learned = train_tasks(tasks, plan.modulus, settings, progress)
+    return {k: learned[place if settings.separate else tasks.index(task)] for place, (k, task) in enumerate(chosen)}
 
 
 def train_tasks(
     tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Progress | None = None
-) -> list[Learnt]:
+) -> list[LearnedExpert]:
     """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own."""
-    trainings = [settings.config(task, modulus, settings.seed + k).task() for k, task in enumerate(tasks)]
-    shape, train_rows = replace(trainings[0].shape, order="additive"), trainings[0].shape.train_rows
-    chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(training.hyper for training in trainings))
-    tables = np.stack([training.table for training in trainings])
-    metrics, experts = train_ensemble(shape, chosen, tables, steps=settings.steps, progress=progress)
+    configs = [settings.config(task, modulus, settings.seed + k) for k, task in enumerate(tasks)]
+    shape, chosen, tables, orders = ensemble_of(configs)
+    metrics, experts = train_ensemble(shape, chosen, tables, steps=settings.steps, orders=orders, progress=progress)
+    train_rows = shape.train_rows
     right = metrics.train_accuracy * train_rows
     if train_rows < shape.rows:
         right = right + metrics.test_accuracy * (shape.rows - train_rows)
-    return [
-        Learnt(Expert(embed, readout, shape.power), float(count[-1]) / shape.rows)
-        for embed, readout, count in zip(experts.embed, experts.readout, right)
-    ]
+    return [LearnedExpert(pick(experts, k), float(right[k, -1]) / shape.rows) for k in range(len(tasks))]
 
 
 # ------------------------------------------------------------------------------------------ relabelling
@@ -199,14 +220,6 @@ def own_table(expert: Expert, step: Step) -> tuple[float, float]:
     return float((margins > 0).mean()), float(margins.min())
 
 
-def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
-    """Correct logit less the best wrong one."""
-    places = np.arange(len(labels))
-    right = logits[places, labels].copy()
-    logits[places, labels] = -np.inf
-    return right - logits.max(axis=1)
-
-
 def choose_beta(margin: float, classes: int) -> float:
     """The β at which softmax puts no more than a rounding unit of float32 on wrong classes."""
-    return float(np.log(classes / np.finfo(np.float32).eps) / margin) if margin > 0 else PAPER_BETA
+    return softmax_beta(margin, classes, float(np.finfo(np.float32).eps)) if margin > 0 else PAPER_BETA

@@ -1,14 +1,39 @@
-"""What suits a model and an optimiser: settings that grok n1 + n2 modulo 97, as far as docs/models.md says so."""
+"""What suits a model and an optimiser: settings that grok n1 + n2 modulo 97, as far as docs/models.md says so.
+
+`TrainConfig` takes from here whatever is not given, so Python and the command line train the same network.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from modgrok.errors import InputError
-from modgrok.training.steps import TrainConfig
+from modgrok.networks.models import MODELS
 
-MODELS: dict[str, dict[str, Any]] = {
-    "power": {},
+DEFAULTS: dict[str, Any] = {
+    "model": "power",
+    "width": 500,
+    "power": None,
+    "steps": 1000,
+    "learning_rate": 0.005,
+    "weight_decay": 5.0,
+    "beta1": 0.9,
+    "beta2": 0.98,
+    "eps": 1e-8,
+    "fraction": 0.5,
+    "init_scale": 0.5,
+    "seed": 0,
+    "metrics_every": 10,
+    "order": "auto",
+    "depth": 2,
+    "activation": "relu",
+    "norm": "none",
+    "dropout": 0.0,
+    "loss": "mse",
+    "optimiser": "adamw",
+}
+"""Of the paper's network. What the paper calls Adam with weight decay 5 is AdamW with β = (0.9, 0.98)."""
+
+OF_MODEL: dict[str, dict[str, Any]] = {
     "mlp": {"depth": 3, "width": 256, "loss": "cross-entropy", "learning_rate": 0.01, "weight_decay": 3.0},
     "transformer": {
         "depth": 1,
@@ -20,9 +45,9 @@ MODELS: dict[str, dict[str, Any]] = {
         "steps": 3000,
     },
 }
-"""What a model has in place of `TrainConfig`'s own defaults."""
+"""What a model has in place of that."""
 
-OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
+OF_OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
     "power": {
         "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 50.0, "weight_decay": 2e-6, "steps": 5000},
@@ -42,10 +67,8 @@ OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
 """What a model has in place of that, with another optimiser than AdamW."""
 
 
-def preset(**given: Any) -> TrainConfig:
-    """The config of these settings; what is not given is what suits the model and the optimiser."""
-    model = given.get("model", "power")
-    if model not in MODELS:
-        raise InputError(f"model must be {' or '.join(MODELS)}, got {model!r}")
-    settings = MODELS[model] | OPTIMISER[model].get(given.get("optimiser", "adamw"), {})
-    return TrainConfig(**(settings | given))
+def preset(model: str, optimiser: str) -> dict[str, Any]:
+    """Every setting of a training with this model and optimiser; a model without presets has its class's defaults."""
+    own = {name: vars(MODELS[model]).get(name, DEFAULTS.get(name)) for name in MODELS[model].settings()}
+    chosen = OF_MODEL.get(model, own if model != "power" else {})
+    return DEFAULTS | chosen | OF_OPTIMISER.get(model, {}).get(optimiser, {}) | {"model": model, "optimiser": optimiser}

@@ -1,57 +1,49 @@
-"""A run is a folder: the config, metrics, weights and figures of one training, and a checkpoint to go on from.
+"""A run: one training with its settings, metrics and network; in memory, or as a folder that can go on.
 
-    config.json             the `TrainConfig`
-    metrics.parquet         one row a measured step: step, losses, accuracies, IPR, neurons alive, norms
-    neurons.parquet         one row a neuron: IPR before and after training, and whether it is alive
-    weights.safetensors     the trained network, in the one format of every modgrok network; a model that is no circuit
-                            has its weights there by name, with the config
-    checkpoint.safetensors  weights, moments and metrics at the last checkpoint, replaced whole
-    result.json             the summary that the command prints
-    curves.png, .svg        the figure that the command draws
-
-The checkpoint holds everything that training carries from step to step, and where a training is interrupted has no
-influence on its numbers. So a killed run, started again, ends bit for bit where an unbroken one ends.
+config.json             the `TrainConfig`
+metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
+neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
+weights.safetensors     the trained network, in the one format of every modgrok network
+checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
+result.json             the summary that the command prints
+curves.png, .svg        the figure of the training
 """
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from jaxtyping import Bool, Float
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
-from modgrok.algebra.expression import parse, variable_names
 from modgrok.errors import InputError
-from modgrok.files import read_json, whole_file, write_json
-from modgrok.inspection import spectrum
-from modgrok.networks.circuit import Expert, single
+from modgrok.files import claim_folder, read_columns, read_json, write_json, write_parquet
+from modgrok.inspection.order import Order, function_order
+from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
-from modgrok.training.diagnosis import diagnose, passed_at
-from modgrok.training.ensemble import segment_all, start_all
-from modgrok.training.models import periodic_part
-from modgrok.training.steps import Hyper, Metrics, Shape, State, TrainConfig, repeatable_gradient
+from modgrok.networks.storage import WEIGHTS, load
+from modgrok.results import Result, html_table, percent, plain
+from modgrok.training.checkpoints import COLUMNS, Training, begin, load_checkpoint, save_checkpoint
+from modgrok.training.config import TrainConfig, check_modulus_of
+from modgrok.training.data import train_count
+from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
+from modgrok.training.steps import Metrics
 
-COLUMNS = ("step", *Metrics._fields)
-FILES = (
+CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "config.json",
     "metrics.parquet",
     "neurons.parquet",
-    "weights.safetensors",
     "checkpoint.safetensors",
     "result.json",
-    "curves.png",
-    "curves.svg",
 )
+FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+MADE_BY = "modgrok train"
 
 
 class Point(NamedTuple):
@@ -62,255 +54,349 @@ class Point(NamedTuple):
     seconds: float
 
 
-class Training(NamedTuple):
-    """A training on the device, as an ensemble of one, and its metrics so far (one row a measured step)."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Result):
+    """A training that was made, or loaded from its folder.
 
-    shape: Shape
-    hyper: Hyper
-    examples: Any
-    state: State
-    history: Float[np.ndarray, "point column"]
+    `metrics` and `neurons` are columns by name; `network` is the trained network; `folder` is None for a run that is
+    in memory alone. `seconds` and `steps_per_second` are of the last sitting, without compilation; `reused` tells that
+    the run had been finished before.
+    """
+
+    config: TrainConfig
+    network: Network
+    metrics: dict[str, np.ndarray]
+    neurons: dict[str, np.ndarray]
+    seconds: float
+    steps_per_second: float
+    device: str
+    folder: Path | None = None
+    reused: bool = False
 
     @property
     def step(self) -> int:
-        return int(self.state.step[0])
+        return int(self.metrics["step"][-1])
 
     @property
-    def params(self) -> Any:
-        return jax.tree.map(lambda leaf: np.asarray(leaf[0]), self.state.params)
+    def finished(self) -> bool:
+        return self.step == self.config.steps
 
-    def segment(self, steps: int) -> Training:
-        """Train on, measure, and add the row to the history."""
-        state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
-        row = [float(state.step[0]), *(float(value[0]) for value in metrics)]
-        return self._replace(state=state, history=np.concatenate([self.history, [row]]))
+    @property
+    def final(self) -> dict[str, float]:
+        """The last row of the metrics."""
+        return {name: self.metrics[name][-1].item() for name in Metrics._fields}
 
-    def compiled(self) -> Training:
-        """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""
-        measured = self.segment(0)
-        return measured if self.step == 0 else measured._replace(history=self.history)
+    @property
+    def memorised_at(self) -> int | None:
+        """The first measured step with 99 % of the training rows right."""
+        return passed_at(self.metrics, "train_accuracy")
 
-    def curves(self) -> dict[str, np.ndarray]:
-        return {name: self.history[:, k] for k, name in enumerate(COLUMNS)}
+    @property
+    def grokked_at(self) -> int | None:
+        """The first measured step with 99 % of the test rows right."""
+        return passed_at(self.metrics, "test_accuracy")
+
+    @property
+    def train_rows(self) -> int:
+        return train_count(self.config.fraction, self.network.rows)
+
+    @property
+    def residue_order(self) -> Order:
+        """The order of residues in which periodicity was measured."""
+        return function_order(self.config.expression, self.config.modulus, self.config.order)
+
+    @property
+    def ipr_blocks(self) -> list[str]:
+        """The variables, and the readout, whose weights the IPR is the mean over: those that have places."""
+        used, names = self.network.model.blocks(self.network.params).places, [*self.network.variables, "readout"]
+        with_places = self.residue_order.axes(self.network.variables)
+        return [name for k, name in enumerate(names) if k in used and name in with_places]
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What became of the training, in words."""
+        return diagnose(self.config, self.metrics)
+
+    @cached_property
+    def expected(self) -> Expectation:
+        """The test accuracy that the training loss alone stands for: the loss law."""
+        return expected_from_loss(self.final["train_loss"], replace(self.config, steps=max(1, self.step)))
+
+    @property
+    def files(self) -> list[Path]:
+        paths = [] if self.folder is None else [self.folder / name for name in FILES]
+        return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
+
+    def summary(self) -> str:
+        final = self.final
+        return (
+            f"{self.config.expression} mod {self.config.modulus}, {self.config.model}, step {self.step}: "
+            f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, "
+            f"{self.diagnosis.outcome}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary of the run; numbers that do not exist are null."""
+        return plain(
+            {
+                "config": self.config,
+                "folder": self.folder,
+                "finished": self.finished,
+                "reused": self.reused,
+                "step": self.step,
+                "final": self.final,
+                "memorised_at": self.memorised_at,
+                "grokked_at": self.grokked_at,
+                "order": self.residue_order.name,
+                "ipr_blocks": self.ipr_blocks,
+                "train_rows": self.train_rows,
+                "test_rows": self.network.rows - self.train_rows,
+                "seconds": self.seconds,
+                "steps_per_second": self.steps_per_second,
+                "device": self.device,
+                "diagnosis": self.diagnosis,
+                "expected_accuracy": self.expected,
+                "files": self.files,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        final = self.final
+        facts = {
+            "step": f"{self.step} of {self.config.steps}",
+            "training rows": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
+            "test rows": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
+            "mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)",
+            "diagnosis": self.diagnosis.text,
+        }
+        if self.folder is not None:
+            facts["folder"] = str(self.folder)
+        return html_table(facts, f"{self.config.expression} mod {self.config.modulus}, {self.config.model}")
 
 
-def begin(config: TrainConfig) -> Training:
-    """The training of a config at step 0, nothing measured yet."""
-    shape, hyper, table = config.task()
-    shape = dataclasses.replace(shape, gradient=repeatable_gradient())
-    hyper = jax.tree.map(lambda leaf: leaf[None], hyper)
-    examples, state = start_all(shape, hyper, table[None])
-    return Training(shape, hyper, examples, state, np.empty((0, len(COLUMNS))))
+def train(
+    expression: str,
+    mod: int | None = None,
+    *,
+    model: str = "power",
+    width: int | None = None,
+    power: int | None = None,
+    depth: int | None = None,
+    activation: str | None = None,
+    norm: str | None = None,
+    dropout: float | None = None,
+    loss: str | None = None,
+    optimiser: str = "adamw",
+    steps: int | None = None,
+    learning_rate: float | None = None,
+    weight_decay: float | None = None,
+    beta1: float | None = None,
+    beta2: float | None = None,
+    eps: float | None = None,
+    fraction: float | None = None,
+    init_scale: float | None = None,
+    seed: int | None = None,
+    metrics_every: int | None = None,
+    order: str | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    checkpoint_seconds: float = 10.0,
+    on_point: Callable[[Point], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Train a network on a part of a function's table, and measure what it learns.
+
+    Args:
+        expression: the function, such as "n1 n2"; it may end with its modulus.
+        mod: the modulus.
+        model: "power" (the paper's two-layer network), "mlp" or "transformer".
+        width, power, depth, activation, norm, dropout: of the model; None is what suits it.
+        loss: "mse" or "cross-entropy".
+        optimiser: "adamw", "adam", "adam-l2", "sgd" or "muon".
+        steps: full-batch steps.
+        learning_rate, weight_decay, beta1, beta2, eps: of the optimiser.
+        fraction: share of the table to train on; the rest is for testing.
+        init_scale: size of the initial weights.
+        seed: of the split and of the initial weights.
+        metrics_every: steps between measurements.
+        order: order of residues in which periodicity is measured; None finds the function's own.
+        out: folder of the run, which goes on where an earlier sitting stopped; None keeps the run in memory.
+        overwrite: replace the run that is in the folder.
+        checkpoint_seconds: least time between checkpoints.
+        on_point: called at every measured step with a `Point`.
+        stop: asked at every measured step whether to stop.
+
+    Returns:
+        The `Run`: `metrics`, `network`, `diagnosis`, `expected`, `final`.
+
+    >>> run = train("n1 + n2", mod=5, width=16, steps=20, fraction=0.8)
+    >>> run.step, run.network([1, 2]).shape
+    (20, (5,))
+    """
+    settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
+    config = TrainConfig(**settings | {"modulus": check_modulus_of(expression, mod)})
+    return train_config(
+        config, out, overwrite=overwrite, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop
+    )
+
+
+def resume(
+    folder: str | Path,
+    *,
+    steps: int | None = None,
+    checkpoint_seconds: float = 10.0,
+    on_point: Callable[[Point], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Go on with the run in a folder, to more steps if they are given."""
+    config = load_config(Path(folder))
+    config = config if steps is None else replace(config, steps=steps)
+    return train_config(config, folder, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop)
+
+
+def load_run(folder: str | Path) -> Run:
+    """The run in a folder, as far as it was written.
+
+    Args:
+        folder: a folder that `train` wrote.
+
+    Returns:
+        The `Run`; it is `reused`, and `resume` goes on with it.
+    """
+    folder = Path(folder)
+    config, about = load_config(folder), read_json(folder / RESULT)
+    metrics, neurons = read_columns(folder / METRICS, MADE_BY), read_columns(folder / NEURONS, MADE_BY)
+    seconds, rate = (about.get(name) or 0.0 for name in ("seconds", "steps_per_second"))
+    return Run(config, load(folder), metrics, neurons, seconds, rate, about.get("device", ""), folder, reused=True)
+
+
+def train_config(
+    config: TrainConfig,
+    out: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+    checkpoint_seconds: float = 10.0,
+    on_point: Callable[[Point], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`."""
+    folder = None if out is None else Path(out)
+    if folder is not None and not overwrite and is_finished(config, folder):
+        return load_run(folder)
+    task = config.task()  # what cannot be trained makes no folder, and empties none
+    if folder is not None:
+        claim(config, folder, overwrite=overwrite)
+    fresh = begin(config, task)
+    before = np.asarray(fresh.neurons().ipr)
+    training = fresh if folder is None else load_checkpoint(config, folder / CHECKPOINT, fresh)
+    training = training.compiled()
+    first_step, began = training.step, time.perf_counter()
+    saved = began
+    for step in (step for step in config.measured_steps() if step > first_step):
+        if stop is not None and stop():
+            break
+        training = training.segment(step - training.step)
+        now = time.perf_counter()
+        if on_point is not None:
+            row = dict(zip(COLUMNS, training.history[-1].tolist(), strict=True))
+            on_point(Point(row, training.step - first_step, now - began))
+        if folder is not None and now - saved >= checkpoint_seconds:
+            save_checkpoint(config, folder / CHECKPOINT, training)
+            write_parquet(folder / METRICS, training.curves())
+            saved = time.perf_counter()
+    seconds = time.perf_counter() - began
+    rate = (training.step - first_step) / max(seconds, 1e-9)
+    run = Run(
+        config,
+        training.network(config),
+        training.curves(),
+        neuron_columns(before, training),
+        seconds,
+        rate,
+        jax.devices()[0].device_kind,
+        folder,
+    )
+    if folder is not None:
+        save_checkpoint(config, folder / CHECKPOINT, training)
+        write_run(run, folder)
+    return run
+
+
+def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarray]:
+    """IPR of every neuron (in other models, of every column of the embedding) at the beginning and now."""
+    now = training.neurons()
+    count = np.arange(len(before))
+    return {"neuron": count, "ipr_initial": before, "ipr_final": np.asarray(now.ipr), "alive": np.asarray(now.alive)}
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Everything of a run but its checkpoint; the summary last, so that it stands for a folder that is whole."""
+    from modgrok.figures.style import save_figure
+    from modgrok.figures.training import training_figure
+
+    write_parquet(folder / METRICS, run.metrics)
+    write_parquet(folder / NEURONS, run.neurons)
+    run.network.save(folder / WEIGHTS)
+    title = f"{run.config.expression} mod {run.config.modulus}"
+    save_figure(training_figure(run.metrics, run.neurons, title), folder / "curves")
+    write_json(folder / RESULT, run.to_json())
+
+
+# ------------------------------------------------------------------------------------------ folders
 
 
 def default_folder(config: TrainConfig) -> Path:
-    """runs/, the expression in characters that every file system takes, and every setting that is not the default.
+    """runs/, the expression in characters that every file system takes, and every setting that is not the preset.
 
     Without the number of steps: a run goes on in its folder.
     """
     words = "".join(c if c.isalnum() else "-" for c in config.expression.replace(" ", ""))[:40]
-    changed = [
-        f"-{field.name}{getattr(config, field.name)}"
-        for field in dataclasses.fields(config)
-        if field.name not in ("expression", "modulus", "width", "steps", "seed")
-        and getattr(config, field.name) != field.default
-    ]
+    named = ("expression", "modulus", "width", "steps", "seed")
+    changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
     return Path("runs") / f"{words}-mod{config.modulus}-width{config.width}-seed{config.seed}{''.join(changed)}"
 
 
 def load_config(folder: Path) -> TrainConfig:
     """The config of the run in a folder."""
-    if not (folder / "config.json").exists():
-        raise InputError(f"{folder} is not a run: it has no config.json; `modgrok train … --out {folder}` makes one")
+    if not (folder / CONFIG).exists():
+        raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
+    stored = read_json(folder / CONFIG)
     try:
-        return TrainConfig(**read_json(folder / "config.json"))
+        return TrainConfig(**stored)
     except TypeError as error:
-        raise InputError(f"{folder / 'config.json'} is not the config of a run: {error}") from None
+        raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
 
 
-def claim_folder(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
+def is_finished(config: TrainConfig, folder: Path) -> bool:
+    """Has the run of this config already taken all its steps in this folder?"""
+    if not (folder / RESULT).exists():
+        return False
+    result = read_json(folder / RESULT)
+    return bool(isinstance(result, dict) and result.get("finished") and result.get("config") == asdict(config))
+
+
+def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
     """Make `folder` the folder of this config, or refuse where it holds something else.
 
     A run may go on with more steps, since nothing that came before depends on their number; any other difference is
     another experiment.
     """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder with --out")
-    if overwrite:
+    if overwrite and folder.is_dir():
         for name in FILES:
             (folder / name).unlink(missing_ok=True)
-    if (folder / "config.json").exists():
-        stored = load_config(folder)
-        changed = [
-            f"{name} is {before!r} there and {after!r} here"
-            for (name, before), after in zip(vars(stored).items(), vars(config).values())
-            if before != after and name != "steps"
-        ]
-        if config.steps < stored.steps:
-            changed.append(f"it has {stored.steps} steps, more than {config.steps}")
-        if changed:
-            raise InputError(
-                f"{folder} holds another run ({'; '.join(changed)}); go on with that one by --resume {folder}, "
-                "choose another folder with --out, or replace it with --overwrite"
-            )
-    elif folder.exists() and any(folder.iterdir()) and not overwrite:
-        raise InputError(f"{folder} is not empty and not a run; choose another folder with --out")
-    write_json(folder / "config.json", dataclasses.asdict(config))
+    hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
+    if not (overwrite and folder.is_dir()):
+        claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
+    write_json(folder / CONFIG, asdict(config))
 
 
-def train_run(
-    config: TrainConfig,
-    folder: Path,
-    *,
-    overwrite: bool = False,
-    checkpoint_seconds: float = 10.0,
-    on_point: Callable[[Point], None] = lambda point: None,
-    stop: Callable[[], bool] = lambda: False,
-) -> dict[str, Any]:
-    """Train into a folder, going on where an earlier sitting stopped, and return the summary.
-
-    `on_point` is called at every measured step. When `stop` says so, or the steps are done, everything is written;
-    between, a checkpoint is, at the first measured step after `checkpoint_seconds`.
-    """
-    finished = None if overwrite else stored_result(config, folder)
-    if finished is not None:
-        return finished
-    fresh = begin(config)
-    claim_folder(config, folder, overwrite=overwrite)
-    initial_ipr, _ = neuron_spectra(fresh.shape, fresh.params)
-    training = load_checkpoint(config, folder / "checkpoint.safetensors", fresh).compiled()
-    first_step, began = training.step, time.perf_counter()
-    saved = began
-    for step in (step for step in config.measured_steps() if step > first_step):
-        if stop():
-            break
-        training = training.segment(step - training.step)
-        now = time.perf_counter()
-        on_point(Point(dict(zip(COLUMNS, training.history[-1])), training.step - first_step, now - began))
-        if now - saved >= checkpoint_seconds:
-            save_checkpoint(config, folder, training)
-            saved = time.perf_counter()
-    rate = (training.step - first_step) / max(time.perf_counter() - began, 1e-9)
-    save_checkpoint(config, folder, training)
-    save_network(config, folder / "weights.safetensors", training.params)
-    write_neurons(folder / "neurons.parquet", initial_ipr, *neuron_spectra(fresh.shape, training.params))
-    result = summary(config, folder, training, rate)
-    write_json(folder / "result.json", result)
-    return result
-
-
-def summary(config: TrainConfig, folder: Path, training: Training, rate: float) -> dict[str, Any]:
-    """The JSON object of a run; numbers that do not exist are null."""
-    curves = training.curves()
-    final = {name: finite(curves[name][-1]) for name in Metrics._fields}
-    diagnosis = diagnose(config, curves)
-    return {
-        "config": dataclasses.asdict(config),
-        "run_dir": str(folder),
-        "finished": training.step == config.steps,
-        "reused": False,
-        "step": training.step,
-        "final": final | {"alive": int(curves["alive"][-1])},
-        "memorised_at": passed_at(curves, "train_accuracy"),
-        "grokked_at": passed_at(curves, "test_accuracy"),
-        "order": training.shape.order,
-        "train_rows": training.shape.train_rows,
-        "test_rows": training.shape.rows - training.shape.train_rows,
-        "steps_per_second": rate,
-        "device": jax.devices()[0].device_kind,
-        "diagnosis": dataclasses.asdict(diagnosis),
-    }
-
-
-def finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
-
-
-def stored_result(config: TrainConfig, folder: Path) -> dict[str, Any] | None:
-    """The summary of a run that has already taken all its steps."""
-    if not (folder / "result.json").exists():
-        return None
-    result = read_json(folder / "result.json")
-    done = result.get("finished") and result.get("config") == dataclasses.asdict(config)
-    return result | {"run_dir": str(folder), "reused": True} if done else None
-
-
-def save_checkpoint(config: TrainConfig, folder: Path, training: Training) -> None:
-    """Everything needed to go on, in one file that is replaced whole; and the metrics so far for people to read."""
-    tensors = dict(named_leaves(training.state)) | {"history": training.history}
-    about = {"config": dataclasses.asdict(config)}
-    with whole_file(folder / "checkpoint.safetensors") as temporary:
-        save_file(tensors, temporary, metadata={"modgrok": json.dumps(about)})
-    write_metrics(folder / "metrics.parquet", training.curves())
-
-
-def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
-    """The training as a checkpoint holds it; `beginning` itself where there is none."""
-    if not path.exists():
-        return beginning
-    try:
-        with safe_open(path, framework="numpy") as file:
-            leaves = [checked(file.get_tensor(name), leaf) for name, leaf in named_leaves(beginning.state)]
-            history = file.get_tensor("history")
-    except (OSError, SafetensorError, ValueError) as error:
-        raise InputError(f"{path} was damaged ({error}); start again with --overwrite") from None
-    state = jax.tree.unflatten(jax.tree.structure(beginning.state), leaves)
-    planned = np.isin(history[:, 0], config.measured_steps())
-    return beginning._replace(state=state, history=history[planned])
-
-
-def named_leaves(tree: Any) -> list[tuple[str, np.ndarray]]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return [(jax.tree_util.keystr(path), np.asarray(leaf)) for path, leaf in leaves]
-
-
-def checked(tensor: np.ndarray, like: np.ndarray) -> jax.Array:
-    if tensor.shape != like.shape or tensor.dtype != like.dtype:
-        raise ValueError(f"expected shape {like.shape}, got {tensor.shape}")
-    return jax.numpy.asarray(tensor)
-
-
-def save_network(config: TrainConfig, path: Path, params: Any) -> None:
-    if isinstance(params, Expert):
-        save_expert(config, path, params)
-        return
-    about = {"model": config.model, "settings": dataclasses.asdict(config)}
-    tensors = {name.lstrip("."): np.ascontiguousarray(leaf) for name, leaf in named_leaves(params)}
-    with whole_file(path) as temporary:
-        save_file(tensors, temporary, metadata={"modgrok": json.dumps(about)})
-
-
-def save_expert(config: TrainConfig, path: Path, expert: Expert) -> None:
-    inputs = variable_names(parse(config.expression, config.modulus))
-    plan = ({"kind": "trained", "text": config.expression, "inputs": inputs, "width": expert.width},)
-    Network(single(expert), config.expression, config.modulus, "trained", plan, dataclasses.asdict(config)).save(path)
-
-
-def neuron_spectra(shape: Shape, params: Any) -> tuple[Float[np.ndarray, "width"], Bool[np.ndarray, "width"]]:
-    """IPR of every neuron (where it is no power network, of every column of the embedding), and whether it is alive."""
-    expert = periodic_part(params)
-    return np.asarray(spectrum.neuron_ipr(expert, shape.residues())), np.asarray(spectrum.alive(expert))
-
-
-def write_metrics(path: Path, curves: dict[str, np.ndarray]) -> None:
-    whole = dict.fromkeys(("step", "alive"), np.int64)
-    columns = {
-        name: pa.array(column.astype(whole.get(name, np.float32)), from_pandas=True) for name, column in curves.items()
-    }
-    with whole_file(path) as temporary:
-        pq.write_table(pa.table(columns), temporary)
-
-
-def write_neurons(path: Path, initial: np.ndarray, final: np.ndarray, living: np.ndarray) -> None:
-    columns = {"neuron": np.arange(initial.size), "ipr_initial": initial, "ipr_final": final, "alive": living}
-    with whole_file(path) as temporary:
-        pq.write_table(pa.table(columns), temporary)
-
-
-def read_table(path: Path) -> dict[str, np.ndarray]:
-    """The columns of a run's Parquet file; what is missing in a column is NaN."""
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; `modgrok train` makes it") from None
-    return {name: table.column(name).to_numpy() for name in table.column_names}
+def difference(stored: TrainConfig, config: TrainConfig) -> str:
+    """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
+    changed = [
+        f"{name} is {before!r} there and {after!r} here"
+        for (name, before), after in zip(asdict(stored).items(), asdict(config).values(), strict=True)
+        if before != after and name != "steps"
+    ]
+    if config.steps < stored.steps:
+        changed.append(f"it has {stored.steps} steps, more than {config.steps}")
+    return f"run ({'; '.join(changed)})" if changed else ""

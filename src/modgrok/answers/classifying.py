@@ -1,0 +1,173 @@
+"""Ask about a function: is it h(g1 + g2), how redundant is its table, and what test accuracy is to be expected?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Integer
+
+from modgrok.algebra.expression import read, to_text, variables
+from modgrok.algebra.polynomial import value_table
+from modgrok.answers.probe import Probe, probe_table
+from modgrok.errors import InputError
+from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.from_table import expected_from_table
+from modgrok.progress import Progress
+from modgrok.results import Result, html_table, percent
+from modgrok.separable.classification import FamilyVerdict, check_value_table, classify_table, verdict_in_words
+from modgrok.separable.decision import TIME_LIMIT
+from modgrok.separable.verdict import Obstruction, Status, Witness
+
+LONGEST_NAME = 40
+"""Characters of an expression in the line that sums up its answer."""
+
+
+@dataclass(frozen=True, repr=False)
+class Answer(Result):
+    """What is known about a function; `expression` is None for one that was given as a table.
+
+    `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
+    has the verdict on each family that was tried. `redundancy` is the share of test cells with a twin in the training
+    part, and `expected` the test accuracy to expect of a network that trains on `fraction` of the table.
+    """
+
+    expression: str | None
+    variables: tuple[str, ...]
+    modulus: int
+    verdict: Status
+    family: str | None
+    group_order: int | None
+    witness: Witness | None
+    obstruction: Obstruction | None
+    families: tuple[FamilyVerdict, ...]
+    fraction: float
+    redundancy: float
+    expected: Expectation
+    probe: Probe | None
+    reasons: tuple[str, ...]
+    seconds: float
+
+    @property
+    def headline(self) -> str:
+        """The function and the verdict on it, in words."""
+        return f"{self.expression or 'this table'} mod {self.modulus}: {verdict_in_words(self.families)}"
+
+    def summary(self) -> str:
+        text = self.expression or ""
+        short = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+        return f"{replace(self, expression=short).headline}; expected test accuracy {self.expected.text}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Every field under its own name, but the expectation, which is `expected_accuracy`."""
+        fields = super().to_json().items()
+        return {"expected_accuracy" if name == "expected" else name: value for name, value in fields}
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "expected test accuracy": f"{self.expected.text} ({self.expected.reason})",
+            "redundancy": f"{percent(self.redundancy, 1)} at a training fraction of {self.fraction:g}",
+        }
+        if self.probe is not None:
+            rows["probe"] = self.probe.summary()
+        rows |= {found.family: found.verdict.summary() for found in self.families}
+        return html_table(rows, self.headline)
+
+
+def classify(
+    function: str | Integer[np.ndarray, "p ..."],
+    mod: int | None = None,
+    *,
+    fraction: float = 0.5,
+    time_limit: float = TIME_LIMIT,
+    probe: bool = False,
+    progress: Progress | None = None,
+) -> Answer:
+    """Decide whether a function is h(g1(n1) + g2(n2)), and say what test accuracy is to be expected of it.
+
+    Arguments:
+        function: a polynomial such as "x^2 y + 3", or its table of values: an array of whole numbers with an axis of
+            length p for each variable, whose values are residues modulo p.
+        mod: the modulus p. May be left out where the expression ends in "mod 31", and for a table.
+        fraction: the share of the table that would be trained on.
+        time_limit: seconds for each family; then its verdict is "unknown".
+        probe: whether to train one small network too, and to read what its training loss says.
+        progress: called while the probe trains.
+
+    Returns:
+        An `Answer`: `.verdict`, `.witness`, `.obstruction`, `.expected`, …
+
+    >>> classify("x^2 y + 3", mod=31)
+    <Answer: n1^2 n2 + 3 mod 31: in the class, multiplicative over Z_30 with an absorbing element; expected test \
+accuracy not known>
+    >>> found = classify(np.add.outer(np.arange(5), np.arange(5)) % 5)
+    >>> found.verdict, found.family, found.witness.g1
+    ('in-class', 'additive', (0, 1, 2, 3, 4))
+    """
+    started = time.perf_counter()
+    if not 0 < fraction < 1:
+        raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
+    asked = read_function(function, mod)
+    found = classify_table(asked.table, asked.modulus, fraction=fraction, time_limit=time_limit)
+    expected = expected_from_table(
+        asked.table,
+        asked.modulus,
+        fraction=fraction,
+        in_class=found.status == "in-class",
+        redundancy=found.redundancy,
+    )
+    trained = probe_table(asked.table, asked.modulus, fraction=fraction, progress=progress) if probe else None
+    return Answer(
+        expression=asked.expression,
+        variables=asked.variables,
+        modulus=asked.modulus,
+        verdict=found.status,
+        family=found.family,
+        group_order=found.group_order,
+        witness=found.witness,
+        obstruction=found.obstruction,
+        families=found.families,
+        fraction=fraction,
+        redundancy=found.redundancy,
+        expected=expected,
+        probe=trained,
+        reasons=found.reasons,
+        seconds=time.perf_counter() - started,
+    )
+
+
+class Function(NamedTuple):
+    """A function that was asked about: how it was written, the names of its variables, its modulus and its table."""
+
+    expression: str | None
+    variables: tuple[str, ...]
+    modulus: int
+    table: Integer[np.ndarray, "p ..."]
+
+
+def read_function(function: str | Integer[np.ndarray, "p ..."], mod: int | None) -> Function:
+    """The function of an expression, or of a table; it has two variables at least."""
+    if isinstance(function, str):
+        tree, modulus = read(function, mod)
+        axes = at_least_two(variables(tree))
+        table = value_table(tree, modulus, axes)
+        return Function(to_text(tree), tuple(f"n{index}" for index in axes), modulus, table)
+    table = np.asarray(function)
+    if table.ndim < 2:
+        raise InputError(
+            f"a function is an expression or a table with an axis for each of two variables or more, got {function!r}"
+        )
+    modulus = len(table) if mod is None else mod
+    names = tuple(f"n{axis + 1}" for axis in range(table.ndim))
+    return Function(None, names, modulus, check_value_table(table, modulus))
+
+
+def at_least_two(occurring: tuple[int, ...]) -> tuple[int, ...]:
+    """The variables that occur, and the first that does not where there is only one."""
+    if len(occurring) > 1:
+        return occurring
+    other = next(index for index in count(1) if index not in occurring)
+    return tuple(sorted((*occurring, other)))

@@ -1,0 +1,119 @@
+"""What is known of the tables of a census before any training: verdicts, redundancy and the measures of complexity.
+
+Training takes a GPU and this does not, so it is a step of its own: it adds columns to every row and writes all rows to
+census.parquet. Rows that have them already keep them.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from modgrok.censuses import store
+from modgrok.censuses.families import make_table
+from modgrok.progress import Progress
+from modgrok.results import Result, field_values
+from modgrok.separable import classify_table, redundancy
+from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
+
+TIME_LIMIT = 0.5
+"""Seconds for the verdict on one family of one table; counting decides most of them in milliseconds."""
+
+ANNOTATIONS = pa.schema(
+    [
+        ("verdict", pa.string()),
+        ("verdict_family", pa.string()),
+        ("redundancy", pa.float64()),
+        ("permuted_redundancy", pa.float64()),
+        ("orbit_redundancy", pa.float64()),
+        ("effective_rank", pa.float64()),
+        ("unfolding_norm", pa.float64()),
+    ]
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Annotated(Result):
+    """A census whose rows all have their annotations, and how many of them had none before."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    rows_total: int
+    rows_annotated: int
+    seconds: float
+
+    def summary(self) -> str:
+        return f"{self.rows_annotated:,} of {self.rows_total:,} rows of {self.folder} were annotated now"
+
+
+def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotated:
+    """Add verdict, redundancy and complexities to every row of a census that lacks them.
+
+    Arguments:
+        folder: the folder of the census.
+        progress: called with the rows that are done, and with those that lacked annotations.
+
+    Returns:
+        An `Annotated`: how many rows there are, and how many were annotated now.
+    """
+    started, folder = time.perf_counter(), Path(folder)
+    rows = store.read_rows(folder)
+    columns: dict[str, list[Any]] = {
+        field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
+        for field in ANNOTATIONS
+    }
+    missing = [k for k, verdict in enumerate(columns["verdict"]) if verdict is None]
+    keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
+    missing.sort(key=lambda k: tuple(keys[k].values()))
+    for done, k in enumerate(missing):
+        for name, value in field_values(facts(**keys[k])).items():
+            columns[name][k] = value
+        if progress is not None:
+            progress(done + 1, len(missing))
+    for field in ANNOTATIONS:
+        if field.name in rows.column_names:
+            rows = rows.drop_columns(field.name)
+        rows = rows.append_column(field, pa.array(columns[field.name], field.type))
+    store.write_rows(folder / store.WHOLE, rows)
+    return Annotated(folder, (folder / store.WHOLE,), len(rows), len(missing), time.perf_counter() - started)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The annotations of one row; what depends on a split is None where every cell trains."""
+
+    verdict: str
+    verdict_family: str | None
+    redundancy: float | None
+    permuted_redundancy: float | None
+    orbit_redundancy: float | None
+    effective_rank: float
+    unfolding_norm: float
+
+
+@lru_cache(maxsize=8)
+def facts(family: str, table_seed: int, modulus: int, fraction: float) -> Facts:
+    """What is known of a table of a family, for a training fraction."""
+    known = table_facts(family, table_seed, modulus)
+    if fraction == 1:
+        return known
+    values = make_table(family, modulus, table_seed).values
+    return replace(
+        known,
+        redundancy=redundancy(values, fraction),
+        permuted_redundancy=permuted_redundancy(values, fraction),
+        orbit_redundancy=orbit_redundancy(values, fraction),
+    )
+
+
+@lru_cache(maxsize=8)
+def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
+    """What does not depend on the training fraction."""
+    values = make_table(family, modulus, table_seed).values
+    found = classify_table(values, modulus, time_limit=TIME_LIMIT)
+    return Facts(found.status, found.family, None, None, None, effective_rank(values), unfolding_norm(values))

@@ -1,0 +1,205 @@
+"""A census plan: which tables, at which settings. Read from TOML:
+
+steps = [500, 1000]                 # metrics are recorded at each; the last one ends the training
+[tables]                            # how many tables of each family, or of each template, per modulus
+two-monomials = 90
+"{a}x^2 y + {b}y^2" = 8
+[[settings]]                        # every table is trained at every combination
+moduli = [43, 97]
+widths = [250, 500]
+fractions = [0.5]
+share = 1.0                         # of each family's tables, the first ones
+seeds = 1                           # trainings of each table, which differ in split and initial weights
+learning_rate = 0.005
+weight_decay = 5.0
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from modgrok.algebra.field import check_prime
+from modgrok.censuses.families import check_family
+from modgrok.errors import InputError
+from modgrok.networks.models import Power
+from modgrok.training.config import TrainConfig
+from modgrok.training.data import train_count
+from modgrok.training.presets import DEFAULTS
+from modgrok.training.steps import Shape
+
+LARGEST_CENSUS = 1_000_000
+
+
+class CensusNetwork(NamedTuple):
+    """One training: its number in the plan, its table, and its settings."""
+
+    number: int
+    family: str
+    table_seed: int
+    modulus: int
+    width: int
+    fraction: float
+    seed: int
+    learning_rate: float
+    weight_decay: float
+
+    @property
+    def shape(self) -> Shape:
+        train_rows = train_count(self.fraction, self.modulus**2)
+        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), train_rows)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """One block [[settings]] of a plan."""
+
+    moduli: tuple[int, ...]
+    widths: tuple[int, ...]
+    fractions: tuple[float, ...]
+    share: float = 1.0
+    seeds: int = 1
+    learning_rate: float = DEFAULTS["learning_rate"]
+    weight_decay: float = DEFAULTS["weight_decay"]
+
+    def __post_init__(self) -> None:
+        for modulus in self.moduli:
+            check_prime(modulus, "for a census")
+        for width, fraction in product(self.widths, self.fractions):
+            TrainConfig("n1", 2, width=width, learning_rate=self.learning_rate, weight_decay=self.weight_decay)
+            train_count(fraction, 4)
+        if not 0 < self.share <= 1:
+            raise InputError(f"share must be above 0 and at most 1, got {self.share}")
+        if self.seeds < 1:
+            raise InputError(f"seeds is the number of trainings of each table, at least 1, got {self.seeds}")
+
+
+@dataclass(frozen=True)
+class CensusPlan:
+    """A whole plan; `tables` maps a family or a template to its number of tables."""
+
+    steps: tuple[int, ...]
+    tables: Mapping[str, int]
+    settings: tuple[Settings, ...]
+
+    def __post_init__(self) -> None:
+        if not self.steps or self.steps[0] < 1 or list(self.steps) != sorted(set(self.steps)):
+            raise InputError(f"steps must be rising whole numbers from 1 on, got {list(self.steps)}")
+        for family, count in self.tables.items():
+            check_family(family)
+            if count < 1:
+                raise InputError(f"tables.{family} must be at least 1, got {count}; leave the family out for none")
+        if self.size() > LARGEST_CENSUS:
+            raise InputError(f"a census may have at most {LARGEST_CENSUS:,} networks, this plan has {self.size():,}")
+        if self.size() != len({network[1:] for network in self.networks()}):
+            raise InputError("two blocks of settings ask for the same networks; merge them")
+
+    def size(self) -> int:
+        return sum(
+            len(s.moduli) * len(s.widths) * len(s.fractions) * s.seeds * sum(self.shared(s).values())
+            for s in self.settings
+        )
+
+    def shared(self, settings: Settings) -> dict[str, int]:
+        """How many tables of each family a block of settings trains."""
+        return {family: ceil(settings.share * count) for family, count in self.tables.items()}
+
+    def networks(self) -> Iterator[CensusNetwork]:
+        """Every training in order: networks of one shape follow each other."""
+        number = 0
+        for s in self.settings:
+            for modulus, width, fraction in product(s.moduli, s.widths, s.fractions):
+                for family, count in self.shared(s).items():
+                    for table_seed, k in product(range(count), range(s.seeds)):
+                        seed = training_seed(table_seed, k)
+                        yield CensusNetwork(
+                            number, family, table_seed, modulus, width, fraction, seed, s.learning_rate, s.weight_decay
+                        )
+                        number += 1
+
+    def to_json(self) -> dict[str, Any]:
+        """The plan as plain data; `plan_from` reads it back."""
+        return {"steps": self.steps, "tables": self.tables, "settings": [dataclasses.asdict(s) for s in self.settings]}
+
+
+def training_seed(table_seed: int, k: int) -> int:
+    """The seed of a table's k-th training: tables of one family train on different splits."""
+    return int(np.random.SeedSequence([table_seed, k]).generate_state(1)[0] >> 1)
+
+
+def load_plan(path: Path) -> CensusPlan:
+    """The plan in a TOML file; an `InputError` that says what is wrong with it otherwise."""
+    try:
+        content = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"cannot read the plan {path}: {error.strerror}; give a TOML file") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} is not TOML: {error}") from None
+    try:
+        return plan_from(content)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def plan_from(content: Mapping[str, Any]) -> CensusPlan:
+    """A plan from the plain data of a TOML or JSON file."""
+    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list})
+    steps = content["steps"]
+    tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
+    blocks = [checked("settings", block, dict) for block in content["settings"]]
+    if not tables or not blocks:
+        raise InputError("a plan needs at least one family under [tables] and one block [[settings]]")
+    return CensusPlan(
+        tuple(checked("steps", step, int) for step in (steps if isinstance(steps, list) else [steps])),
+        tables,
+        tuple(settings_from(block) for block in blocks),
+    )
+
+
+LISTS = {"moduli": int, "widths": int, "fractions": float}
+NUMBERS = {"share": float, "seeds": int, "learning_rate": float, "weight_decay": float}
+
+
+def settings_from(block: Mapping[str, Any]) -> Settings:
+    check_keys("settings", block, dict.fromkeys(LISTS, list), optional=tuple(NUMBERS))
+    lists: dict[str, Any] = {
+        name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in LISTS.items()
+    }
+    for name, values in lists.items():
+        if not values:
+            raise InputError(f"settings.{name} is empty; give at least one, or leave the block out")
+    numbers = {name: checked(name, block[name], kind) for name, kind in NUMBERS.items() if name in block}
+    return Settings(**lists, **numbers)
+
+
+def check_keys(
+    what: str, content: Mapping[str, Any], kinds: Mapping[str, Any], *, optional: tuple[str, ...] = ()
+) -> None:
+    """An `InputError` where a key is missing, unknown or of the wrong kind."""
+    known = (*kinds, *optional)
+    for key in content:
+        if key not in known:
+            raise InputError(f"unknown key {key!r} in {what}; there are {', '.join(known)}")
+    for key, kind in kinds.items():
+        if key not in content:
+            raise InputError(f"{what} needs the key {key!r}; there are {', '.join(known)}")
+        if not isinstance(content[key], kind) or isinstance(content[key], bool):
+            raise InputError(f"{key!r} in {what} has the wrong kind of value: {content[key]!r}")
+
+
+def checked(name: str, value: Any, kind: type) -> Any:
+    """`value` as `kind`, if it is one; a whole number stands for a decimal one."""
+    if isinstance(value, int) and not isinstance(value, bool) and kind is float:
+        return float(value)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        words = {int: "whole numbers", float: "numbers", dict: "blocks [[settings]]"}
+        raise InputError(f"{name} takes {words[kind]}, got {value!r}")
+    return value

@@ -1,0 +1,168 @@
+"""The report of a census: what became of its tables, how well the loss law holds, and what else tells the outcome."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from modgrok.censuses import law, outcomes, predictors, store
+from modgrok.censuses.law import Columns
+from modgrok.censuses.predictors import HALF
+from modgrok.errors import InputError
+from modgrok.files import write_json, write_text
+from modgrok.results import Result, plain
+
+
+@dataclass(frozen=True, repr=False)
+class Findings(Result):
+    """Everything that a report says."""
+
+    networks: int
+    tables: int
+    steps: int
+    law: law.LawErrors
+    accuracy_by_family: tuple[outcomes.FamilyAccuracy, ...]
+    verdicts: tuple[outcomes.VerdictOutcomes, ...]
+    surprises: Mapping[str, outcomes.Surprise]
+    predictors: tuple[predictors.PredictorError, ...]
+
+    def summary(self) -> str:
+        return f"{self.networks:,} networks on {self.tables:,} tables; loss law: {self.law.summary()}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The errors of the law stand beside the other keys."""
+        fields = super().to_json()
+        return fields | fields.pop("law")
+
+
+@dataclass(frozen=True, repr=False)
+class CensusReport(Result):
+    """A report that was written to `files`."""
+
+    folder: Path
+    files: tuple[Path, ...]
+    findings: Findings
+    seconds: float
+
+    def summary(self) -> str:
+        return f"{self.folder}: {self.findings.summary()}"
+
+    def to_json(self) -> dict[str, Any]:
+        fields = super().to_json()
+        return fields.pop("findings") | fields
+
+
+def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
+    """Write the report of an annotated census: report.md with its figures, and report.json.
+
+    Arguments:
+        folder: the folder of the census.
+        out: the folder of the report; `report` in the census's own if not given.
+
+    Returns:
+        A `CensusReport`: the `findings`, and the `files` that were written.
+    """
+    from modgrok.figures.census import census_figures
+    from modgrok.figures.style import save_figures
+
+    started, folder = time.perf_counter(), Path(folder)
+    census, out = read_annotated(folder), Path(out) if out is not None else folder / "report"
+    found = findings(census)
+    write_json(out / "report.json", found.to_json())
+    write_text(out / "report.md", markdown(found))
+    drawn = save_figures(census_figures(census), out)
+    return CensusReport(folder, (out / "report.md", out / "report.json", *drawn), found, time.perf_counter() - started)
+
+
+def read_annotated(folder: Path) -> Columns:
+    """The rows of an annotated census, some of them trained on half of a table."""
+    census = law.columns_of(store.read_annotated(folder))
+    if not any(setting.fraction == HALF for setting in law.settings_of(census, steps=law.last_step(census))):
+        raise InputError(f"a report is about training on half of tables, random ones among them; {folder} has none")
+    return census
+
+
+def findings(census: Columns) -> Findings:
+    return Findings(
+        networks=len(set(census["network"].tolist())),
+        tables=len(set(census["table"].tolist())),
+        steps=law.last_step(census),
+        law=law.evaluate(census),
+        accuracy_by_family=outcomes.by_family(census),
+        verdicts=outcomes.by_verdict(census),
+        surprises=outcomes.surprises(census),
+        predictors=predictors.evaluate(census),
+    )
+
+
+# ------------------------------------------------------------------------------------------------ for people
+
+
+def markdown(found: Findings) -> str:
+    """The report for people."""
+    parts = [
+        "# Census report",
+        f"{found.networks:,} networks on {found.tables:,} tables, {found.steps} steps each.",
+        "## Accuracy by family",
+        "Test accuracy after training on half of the table; learned: the share that reached 99 %.",
+        "![accuracy by family](families.png)",
+        table(found.accuracy_by_family),
+        "## The loss law",
+        "Ten-fold cross-validated mean absolute error of the test accuracy expected from the training loss. "
+        "`error`: a curve for each setting; `error one curve`: one curve for all of them over the odds of the loss, "
+        "relative to random tables. `random unexplained` is p times the loss of random tables; below "
+        f"{law.FREE:g} they count as memorised for free.",
+        law_errors(found.law),
+        table(found.law.errors_by_normalisation),
+        "![loss against accuracy](law.png)",
+        table(found.law.errors_by_setting),
+        table(found.law.errors_by_family),
+        "## Verdict against outcome",
+        "![verdict against outcome](verdicts.png)",
+        table(found.verdicts),
+        "## Surprises",
+        *(part for name, surprise in found.surprises.items() for part in surprise_parts(name, surprise)),
+        "## Predictors",
+        "Each with a monotone fit of its own at half of the table; the mean of the errors at all moduli and widths.",
+        "![predictors](predictors.png)",
+        table((plain(row) | row.errors for row in found.predictors), skip=("errors", "meaning")),
+        "\n".join(f"- {row.predictor}: {row.meaning}" for row in found.predictors),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def surprise_parts(name: str, found: outcomes.Surprise) -> list[str]:
+    lead = f"### {name[0].upper()}{name[1:]}"
+    return [lead, f"{found.networks:,} networks on {found.tables:,} tables; the strongest:", table(found.shown)]
+
+
+def law_errors(found: law.LawErrors) -> str:
+    errors = {
+        "a curve for each setting": found.error_own_curves,
+        "one curve for all settings": found.error_one_curve,
+        "one curve, without settings that memorise random tables for free": found.error_one_curve_not_free,
+        "one curve, settings at half of the table": found.error_one_curve_half,
+        "settings that no curve has seen, interpolated between others": found.error_held_out_settings,
+    }
+    return table({"curves": text, "mean absolute error": value} for text, value in errors.items())
+
+
+def table(found: Iterable[Any], skip: tuple[str, ...] = ()) -> str:
+    """Results, or objects of JSON, as a Markdown table."""
+    rows: list[dict[str, Any]] = [plain(row) for row in found]
+    if not rows:
+        return "None."
+    names = [name for name in rows[0] if name not in skip]
+    headings = [name.replace("_", " ") for name in names]
+    lines = [headings, ["---"] * len(names), *([cell(row.get(name)) for name in names] for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    text = f"{value:.3f}" if isinstance(value, float) else str(value)
+    return text.replace("|", "\\|")

@@ -1,0 +1,111 @@
+"""The store of a census: a folder of Parquet files that are read as one table.
+
+    plan.json              the plan; a folder belongs to one
+    chunk-00000120.parquet one finished chunk, named by its first network
+    census.parquet         all rows so far with what is known of their tables (`modgrok.censuses.annotation`)
+
+A row is one network at one measured step, with the key (network, steps). A row that stands both in a chunk and
+in census.parquet counts once, as it stands in the latter.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from modgrok.censuses.plan import CensusPlan, plan_from
+from modgrok.errors import InputError
+from modgrok.files import read_json, whole_file, write_json
+from modgrok.training.steps import Metrics
+
+SETTINGS = pa.schema(
+    [
+        ("network", pa.int64()),
+        ("family", pa.string()),
+        ("table_seed", pa.int64()),
+        ("expression", pa.string()),
+        ("modulus", pa.int64()),
+        ("width", pa.int64()),
+        ("fraction", pa.float64()),
+        ("train_rows", pa.int64()),
+        ("seed", pa.int64()),
+        ("learning_rate", pa.float64()),
+        ("weight_decay", pa.float64()),
+        ("steps", pa.int64()),
+    ]
+)
+ROWS = pa.schema(
+    [*SETTINGS, *(pa.field(name, pa.int64() if name == "alive" else pa.float32()) for name in Metrics._fields)]
+)
+WHOLE = "census.parquet"
+
+
+def claim_folder(plan: CensusPlan, folder: Path) -> None:
+    """Make `folder` the folder of this plan, or refuse where it holds something else."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file; a census needs a folder of its own: give out= (--out)")
+    if (folder / "plan.json").exists():
+        if load_stored_plan(folder) != plan:
+            raise InputError(f"{folder} holds the census of another plan; choose another folder: out= (--out)")
+    elif folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty and not a census; choose another folder: out= (--out)")
+    else:
+        write_json(folder / "plan.json", plan.to_json())
+
+
+def load_stored_plan(folder: Path) -> CensusPlan:
+    """The plan that a census follows."""
+    if not (folder / "plan.json").exists():
+        raise InputError(f"{folder} is not a census: it has no plan.json; make one with modgrok census PLAN --out DIR")
+    return plan_from(read_json(folder / "plan.json"))
+
+
+def write_rows(path: Path, rows: pa.Table) -> None:
+    with whole_file(path) as temporary:
+        pq.write_table(rows, temporary, compression="zstd")
+
+
+def write_chunk(folder: Path, rows: pa.Table) -> Path:
+    path = folder / f"chunk-{rows['network'][0].as_py():08}.parquet"
+    write_rows(path, rows)
+    return path
+
+
+def files(folder: Path) -> tuple[Path, ...]:
+    """The files that hold the rows of a census."""
+    whole = [folder / WHOLE] if (folder / WHOLE).exists() else []
+    return (*whole, *sorted(folder.glob("chunk-*.parquet")))
+
+
+def read_rows(folder: Path) -> pa.Table:
+    """Every row of the census, by network and step; annotations are null where they are not known yet."""
+    load_stored_plan(folder)
+    parts = [read_file(path) for path in files(folder)]
+    if not parts:
+        return ROWS.empty_table()
+    rows = pa.concat_tables(parts, promote_options="default")
+    keys = np.stack([rows["network"].to_numpy(), rows["steps"].to_numpy()])
+    _, first = np.unique(keys, axis=1, return_index=True)
+    return rows.take(first)
+
+
+def read_annotated(folder: Path) -> pa.Table:
+    """Every row of a census that has been annotated."""
+    rows = read_rows(folder)
+    if "verdict" not in rows.column_names or rows["verdict"].null_count:
+        raise InputError(f"rows of {folder} are not annotated yet; run: modgrok census annotate {folder}")
+    return rows
+
+
+def read_file(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as error:
+        raise InputError(f"cannot read {path}: {error}; remove it and run the census again") from None
+
+
+def finished_networks(folder: Path) -> set[int]:
+    return set(read_rows(folder)["network"].to_pylist())

@@ -1,0 +1,114 @@
+"""The page docs/commands.md, made from the commands themselves: python -m modgrok.commands.reference > docs/commands.md
+
+Words, options and defaults come from each command's parser, the JSON keys from its constant KEYS: a mapping from each
+key to its meaning, or, for a command with several actions, from each action to such a mapping.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from typing import Any
+
+from modgrok.commands import COMMANDS
+
+Keys = Mapping[str, str]
+
+LONGEST_LINE = 110
+"""Characters of a line of usage."""
+
+INTRODUCTION = """\
+# Commands and their JSON
+
+This page is made from the code: `python -m modgrok.commands.reference > docs/commands.md`.
+
+Every command takes `--json` and then prints one object on stdout; progress and errors go to stderr. Numbers that JSON
+cannot hold (NaN, infinities) are `null`. Options may stand before, between and after the words of a command.
+
+Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 interrupted."""
+
+PAGES = {
+    "compile": "exact.md",
+    "classify": "classify.md",
+    "train": "training.md",
+    "inspect": "inspect.md",
+    "census": "census.md",
+    "bench": "training.md",
+    "mix": "mix.md",
+    "paper": "report.md",
+}
+"""Where more is said about a command."""
+
+
+def keys_of(command: str) -> dict[str, Keys]:
+    """The JSON keys of each action of a command; a command without actions has one, with no name."""
+    keys: Any = import_module(f"modgrok.commands.{command}").KEYS
+    several = any(isinstance(meaning, Mapping) for meaning in keys.values())
+    return dict(keys) if several else {"": keys}
+
+
+def page() -> str:
+    """The whole page."""
+    return "\n\n".join([INTRODUCTION, *(part for name in COMMANDS for part in section(name))]) + "\n"
+
+
+def section(command: str) -> Iterator[str]:
+    """What the page says about one command."""
+    parser = argparse.ArgumentParser(prog=f"modgrok {command}", add_help=False)
+    import_module(f"modgrok.commands.{command}").add_arguments(parser)
+    purpose = COMMANDS[command]
+    more = f" More in [{PAGES[command]}]({PAGES[command]})." if command in PAGES else ""
+    yield f"## {command}"
+    yield f"{purpose[0].upper()}{purpose[1:]}.{more}"
+    yield f"```\n{usage(parser)}\n```"
+    if parser.epilog:
+        yield f"```\n{parser.epilog.strip()}\n```"
+    yield table("argument", {form(action): meaning(action, parser.prog) for action in parser._actions})
+    for action, keys in keys_of(command).items():
+        if action:
+            yield f"`{parser.prog} {action}`:"
+        if keys:
+            yield table("JSON key", keys)
+
+
+def usage(parser: argparse.ArgumentParser) -> str:
+    """How the command is called, words first; what the parser says itself where it has something to say."""
+    if parser.usage:
+        return "\n".join(line.strip() for line in parser.usage.splitlines())
+    words = [form(action) for action in parser._actions if not action.option_strings]
+    options = [
+        form(action) if action.required else f"[{form(action)}]" for action in parser._actions if action.option_strings
+    ]
+    lines = [parser.prog]
+    for part in words + options:
+        if len(lines[-1]) + len(part) >= LONGEST_LINE:
+            lines.append(" " * len(parser.prog))
+        lines[-1] += f" {part}"
+    return "\n".join(lines)
+
+
+def form(action: argparse.Action) -> str:
+    """An argument as it is typed: 'EXPRESSION', 'VALUE …', '--mod P', '--json'."""
+    name = str(action.metavar or ("|".join(map(str, action.choices)) if action.choices else action.dest.upper()))
+    if action.option_strings:
+        return action.option_strings[-1] if action.nargs == 0 else f"{action.option_strings[-1]} {name}"
+    return {"?": f"[{name}]", "+": f"{name} …", "*": f"[{name} …]"}.get(str(action.nargs), name)
+
+
+def meaning(action: argparse.Action, prog: str) -> str:
+    """The help of an argument, with its default unless the help says it or there is nothing to say."""
+    text = (action.help or "") % (vars(action) | {"prog": prog})
+    silent = action.default in (None, argparse.SUPPRESS) or action.nargs == 0 or "default" in text
+    default = f"{action.default:g}" if isinstance(action.default, float) else action.default
+    return text if silent else f"{text} (default {default})"
+
+
+def table(heading: str, rows: Keys) -> str:
+    cells = [(f"`{name}`", text) for name, text in rows.items()]
+    lines = [(heading, "meaning"), ("---", "---"), *cells]
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

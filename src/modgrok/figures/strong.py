@@ -1,0 +1,59 @@
+"""The strong hypothesis as heat maps: settings as rows, polynomials as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.image import AxesImage
+from matplotlib.patches import Rectangle
+
+from modgrok.figures.style import Figure, drawing
+from modgrok.training.diagnosis import LEARNED
+
+Rows = Sequence[Mapping[str, Any]]
+
+OUTLINES = {"contradicts": "-", "learned later": ":"}
+"""Line styles of the findings that are outlined."""
+
+
+def strong_figure(settings: Rows) -> Figure:
+    """A heat map of test accuracies for each modulus; its first row is what twins and guesses give.
+
+    Outlined: in the class and not learned; dotted, learned with more steps. † marks what is outside the class.
+    """
+    moduli = list(dict.fromkeys(setting["modulus"] for setting in settings))
+    groups = [[setting for setting in settings if setting["modulus"] == modulus] for modulus in moduli]
+    heights = [2 + len(group) for group in groups]
+    with drawing(width=9.5, height=0.27 * sum(heights) + 1.9 * len(moduli) + 0.3) as figure:
+        panels = figure.subplots(len(moduli), 1, squeeze=False, height_ratios=heights)[:, 0]
+        for axes, modulus, group in zip(panels, moduli, groups, strict=True):
+            image = draw_map(axes, group)
+            axes.set_title(f"modulo {modulus}", loc="left", fontweight="bold")
+        figure.colorbar(image, ax=list(panels), label="test accuracy", shrink=0.6, aspect=30)
+    return figure
+
+
+def draw_map(axes: Axes, settings: Rows) -> AxesImage:
+    cells = settings[0]["cells"]
+    floor = [cell["twins_and_guesses"] for cell in cells]
+    values = np.array([floor, *([cell["accuracy"] for cell in setting["cells"]] for setting in settings)])
+    image = axes.imshow(values, vmin=0, vmax=1, cmap="viridis", aspect="auto")
+    for (row, column), value in np.ndenumerate(values):
+        finding = settings[row - 1]["cells"][column]["finding"] if row else ""
+        if finding in OUTLINES:
+            corner, style = (column - 0.46, row - 0.44), OUTLINES[finding]
+            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="#e03131", linestyle=style))
+        percent = round(100 * value) if value >= LEARNED else min(round(100 * value), 98)
+        colour = "white" if value < 0.6 else "black"
+        axes.text(column, row, str(percent), ha="center", va="center", fontsize=7, color=colour)
+    axes.axhline(0.5, color="white", linewidth=3)
+    labels = [f"{cell['polynomial']}{'' if cell['verdict'] == 'in-class' else ' †'}" for cell in cells]
+    axes.set_xticks(range(len(labels)), labels, rotation=35, ha="right", rotation_mode="anchor", fontsize=7)
+    names = [setting["setting"] + ("" if setting["controls_pass"] else " (too weak)") for setting in settings]
+    axes.set_yticks(range(len(names) + 1), ["twins and guesses", *names], fontsize=7)
+    axes.grid(visible=False)
+    axes.tick_params(length=0)
+    return image

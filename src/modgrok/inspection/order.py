@@ -1,0 +1,272 @@
+"""The one order of residues: where residues and classes must lie on a circle for a function's weights to be waves.
+
+In the analytical solution of h(g_1(n_1) + … + g_S(n_S)) over Z_m the weights that read n_s are cosines of the place
+g_s(n_s), and those of class q are cosines of the places t with h(t) = q. So periodicity is measured in an order, and
+whatever measures it (training, census, inspection, report) asks `function_order` or `table_order` for it:
+
+    additive         places are the residues themselves: sums with coefficients
+    multiplicative   places are discrete logarithms, zero has none: monomials
+    witness          places are those of g and h: any other function of the form, however it is spelled
+
+A function in no known family gets the additive order, or the multiplicative one if it is 0 wherever a variable is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Array, Int
+
+from modgrok.algebra.expression import Tree, parse, variable_names
+from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
+from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
+from modgrok.compiler.compiling import witnesses
+from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
+from modgrok.errors import InputError
+
+ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """Places on a circle: residue i of input s lies at tables[s, i], class outputs[t] at t.
+
+    A negative place means none: the residue takes no part (zero in a product).
+    """
+
+    period: int
+    tables: Int[np.ndarray, "term p"]
+    outputs: Int[np.ndarray, "period"]
+    """-1 where no sum of inputs lands."""
+
+    @property
+    def reached(self) -> Int[np.ndarray, "place"]:
+        """The places that have a class."""
+        return np.flatnonzero(self.outputs >= 0)
+
+    @property
+    def classes(self) -> Int[np.ndarray, "class"]:
+        """The classes that have a place."""
+        return np.unique(self.outputs[self.reached])
+
+
+class Places(NamedTuple):
+    """Places as arrays, for measuring: axes are the variables and then the classes.
+
+    Residue i of an axis lies at place[axis, i] of a circle with period[axis] places. Both are -1 where there is none:
+    weights over squares, say, are no wave in any order of the residues.
+    """
+
+    place: Int[Array, "axis p"] | Int[np.ndarray, "axis p"]
+    period: Int[Array, "axis"] | Int[np.ndarray, "axis"]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A named order of residues for the inputs and the output of a function."""
+
+    name: str
+    labels: Labels
+    places: Places = field(init=False)
+
+    def __post_init__(self) -> None:
+        p = self.labels.tables.shape[1]
+        axes = [circle_of_input(table, self.labels.period) for table in self.labels.tables]
+        axes.append(circle_of_output(self.labels.outputs, p))
+        none = np.full(p, -1)
+        place = np.stack([none if found is None else found[0] for found in axes])
+        period = np.array([-1 if found is None else found[1] for found in axes])
+        object.__setattr__(self, "places", Places(place, period))
+
+    def axes(self, names: list[str]) -> list[str]:
+        """Which of the variables, and of the readout, have places."""
+        return [name for name, period in zip([*names, "readout"], self.places.period, strict=True) if period > 0]
+
+
+def circle_of_input(table: Int[np.ndarray, "p"], period: int) -> tuple[Int[np.ndarray, "p"], int] | None:
+    """Places along which every cosine of 2πf·table/period is one cosine; None if there are no such places.
+
+    A table that takes every place once will do. So will one that is k-to-1 onto a coset c + kZ of the circle, as n² is
+    in logarithms: with table = c + kℓ the fibre of ℓ gets the places ℓ, ℓ + m/k, ℓ + 2m/k, …, and cosines at f become
+    cosines at kf.
+    """
+    placed = np.flatnonzero(table >= 0)
+    values, fibres, counts = np.unique(table[placed], return_inverse=True, return_counts=True)
+    k = int(counts[0]) if len(counts) else 0
+    if not k or (counts != k).any() or k * len(values) != period or ((values - values[0]) % k).any():
+        return None
+    place = np.full(len(table), -1)
+    for fibre in range(len(values)):
+        members = placed[fibres == fibre]
+        place[members] = (values[fibre] - values[0]) // k + np.arange(k) * (period // k)
+    return place, period
+
+
+def circle_of_output(outputs: Int[np.ndarray, "period"], classes: int) -> tuple[Int[np.ndarray, "p"], int] | None:
+    """The place of each class where h repeats with some period m' and takes every value once within it; else None."""
+    values, counts = np.unique(outputs, return_counts=True)
+    once = len(values)
+    if values[0] < 0 or (counts != counts[0]).any() or (outputs != np.resize(outputs[:once], len(outputs))).any():
+        return None
+    place = np.full(classes, -1)
+    place[outputs[:once]] = np.arange(once)
+    return (place, once) if once > 1 else None
+
+
+# ------------------------------------------------------------------------------------------ the two natural orders
+
+
+def additive_labels(p: int, terms: int) -> Labels:
+    return Labels(p, np.tile(np.arange(p), (terms, 1)), np.arange(p))
+
+
+def multiplicative_labels(p: int, terms: int) -> Labels:
+    """Discrete logarithms, indexed from g^0; zero has no place."""
+    logarithms = np.array(log_table(p))
+    logarithms[0] = -1
+    return Labels(p - 1, np.tile(logarithms, (terms, 1)), np.array(exp_table(p)))
+
+
+def natural_order(name: str, p: int, terms: int) -> Order:
+    """The order called additive or multiplicative."""
+    if name == "multiplicative":
+        check_prime(p, "for the multiplicative order")
+        return Order(name, multiplicative_labels(p, terms))
+    return Order("additive", additive_labels(p, terms))
+
+
+# ------------------------------------------------------------------------------------------ the order of a function
+
+
+@lru_cache(maxsize=64)
+def function_order(expression: str, modulus: int, name: str = "auto") -> Order:
+    """The order of an expression; "auto" finds it, any other name asks for that one."""
+    tree = parse(expression, modulus)
+    return chosen_order(name, modulus, len(variable_names(tree)), lambda: own_order(tree, modulus))
+
+
+def table_order(table: Int[np.ndarray, "p ..."], name: str = "auto") -> Order:
+    """The order of a value table with one axis for each variable, all modulo its length.
+
+    A table does not always tell as much as an expression: where g_1 takes the places of a subgroup alone, as x² does in
+    logarithms, nothing says how its cosets lie to each other, and any witness is as good.
+    """
+
+    def own() -> Order:
+        return natural_form(table) or named_order(witness_labels(table)) or fallback(table)
+
+    return chosen_order(name, len(table), table.ndim, own)
+
+
+def chosen_order(name: str, modulus: int, terms: int, own: Callable[[], Order]) -> Order:
+    if name not in ORDER_NAMES:
+        raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {name!r}")
+    if name in ("additive", "multiplicative"):
+        return natural_order(name, modulus, terms)
+    found = own()
+    if name == "witness" and found.name != "witness":
+        raise InputError(f"the order called witness is for functions that need it; this one has the order {found.name}")
+    return found
+
+
+def own_order(tree: Tree, modulus: int) -> Order:
+    """From a plan of one expert for the expression, else from the witness of the decision, else a natural order."""
+    terms = len(variable_names(tree))
+    found = named_order(plan_labels(tree, modulus))
+    if found is not None or modulus**terms > LARGEST_TABLE:
+        return found or natural_order("additive", modulus, terms)
+    table = value_table(tree, modulus)
+    return named_order(witness_labels(table)) or fallback(table)
+
+
+def plan_labels(tree: Tree, modulus: int) -> Labels | None:
+    """The places of one expert that computes the whole function, as typed or by its terms; None if there is none.
+
+    A variable that the expert does not read has no places.
+    """
+    for make in (plan_by_shape, plan_by_terms):
+        try:
+            plan = make(tree, modulus, flat=True)
+        except InputError:
+            continue
+        if len(plan.steps) == 1:
+            (step,) = plan.steps
+            tables = np.full((len(plan.names), modulus), -1)
+            tables[list(step.inputs)] = step.tables
+            return Labels(step.order, tables, step.outputs)
+    return None
+
+
+def witness_labels(table: Int[np.ndarray, "p ..."]) -> Labels | None:
+    """The places that the decision finds for a function of two variables; None if it finds no witness.
+
+    A function of one variable is the sum of one term, as it is to the compiler.
+    """
+    if table.ndim == 1:
+        return Labels(len(table), table[None], np.arange(len(table)))
+    if table.ndim != 2:
+        return None
+    for witness in witnesses(table, len(table)):
+        outputs = np.array([-1 if value is None else value for value in witness.h])
+        return Labels(witness.group_order, witness_tables(witness), outputs)
+    return None
+
+
+def named_order(labels: Labels | None) -> Order | None:
+    """The natural order that these places are multiples of, else the order called witness."""
+    if labels is None or labels.period < 2:
+        return None
+    terms, modulus = labels.tables.shape
+    for name in ("additive", "multiplicative") if is_prime(modulus) and modulus > 2 else ("additive",):
+        natural = natural_order(name, modulus, terms)
+        if is_affine(labels, natural.labels):
+            return natural
+    return Order("witness", labels)
+
+
+def is_affine(labels: Labels, natural: Labels) -> bool:
+    """Are the places multiples of the natural ones, up to shifts, for every input and for the output?"""
+    if labels.period != natural.period:
+        return False
+    pairs = list(zip(labels.tables, natural.tables, strict=True))
+    place = np.full(natural.tables.shape[1], -1)
+    place[natural.outputs] = np.arange(natural.period)
+    pairs.append((place[labels.outputs], np.arange(labels.period)))
+    for own, usual in pairs:
+        if ((own < 0) != (usual < 0)).any():
+            return False
+        along = own[np.argsort(usual)][(usual < 0).sum() :]
+        if len(np.unique(np.diff(along) % labels.period)) > 1:
+            return False
+    return True
+
+
+def natural_form(table: Int[np.ndarray, "p ..."]) -> Order | None:
+    """The natural order of a table that is c + Σ_v c_v n_v, or a product c Π_v n_v^a_v; else None."""
+    p, n, axes = len(table), np.indices(table.shape), np.eye(table.ndim, dtype=int)
+    c = table[tuple(0 * axes[0])]
+    slopes = [table[tuple(axis)] - c for axis in axes]
+    if np.array_equal((c + np.tensordot(slopes, n, 1)) % p, table):
+        return natural_order("additive", p, table.ndim)
+    if table.ndim < 2 or not is_prime(p) or p == 2:
+        return None
+    log, exp = log_table(p), exp_table(p)
+    c = log[table[tuple(0 * axes[0] + 1)]]
+    slopes = [log[table[tuple(np.where(axis, exp[1], 1))]] - c for axis in axes]
+    product = exp[(c + np.tensordot(slopes, log[n], 1)) % (p - 1)]
+    if np.array_equal(np.where(n.all(axis=0), product, 0), table):
+        return natural_order("multiplicative", p, table.ndim)
+    return None
+
+
+def fallback(table: Int[np.ndarray, "p ..."]) -> Order:
+    """Logarithms for a function that is 0 wherever a variable is, modulo a prime; else the residues themselves."""
+    modulus, variables = len(table), table.ndim
+    if variables < 2 or not is_prime(modulus):
+        return natural_order("additive", modulus, variables)
+    absorbs = all(not np.any(np.take(table, 0, axis=v)) for v in range(variables))
+    return natural_order("multiplicative" if absorbs and modulus > 2 else "additive", modulus, variables)

@@ -1,0 +1,215 @@
+"""What every model is: a frozen description of a network, and pure functions of its weights.
+
+A `Model` holds what a compilation depends on (sizes, depth, activation, …) and no weights. Its fields beyond `residues`
+and `classes` are settings of a training under the same names, so a new model is one class in one file:
+
+    @dataclass(frozen=True)
+    class Toy(Model):
+        name = "toy"
+        width: int = 16
+        def init(self, scale, *, key): ...                  # untrained weights, any pytree
+        def apply(self, params, rows, ...): ...             # logits of many rows
+        def blocks(self, params): ...                       # the weights whose periodicity is measured
+        def activations(self): ...                          # numbers a row leaves in memory
+
+and an entry in `networks.models.MODELS`. Training, measuring, saving, loading, verifying and asking it follow.
+
+Inputs are residues: embeddings are gathered, never multiplied by one-hots.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from modgrok.errors import InputError
+from modgrok.networks.circuit import Weights
+
+
+class Rows(NamedTuple):
+    """Rows to apply a network to.
+
+    `groups`, where given, must list the same rows: gradients of gathered embeddings are summed by it. `weights` are
+    those of the rows in the statistics of a batch, 1 in all.
+    """
+
+    inputs: Int[Weights, "row variable"]
+    groups: Int[Array, "variable p slot"] | None = None
+    weights: Float[Array, "row"] | None = None
+
+
+class Statistics(NamedTuple):
+    """Mean and variance of a layer's pre-activations over the training rows: what batch normalisation takes."""
+
+    mean: Float[Weights, "width"]
+    variance: Float[Weights, "width"]
+
+
+class Blocks(NamedTuple):
+    """Weights that are waves in the analytical solution, one block for each input or class that a neuron reads.
+
+    `places` names what a block is laid out by: 0 … V-1 for the residues of a variable, V for the classes.
+    """
+
+    weights: Float[Weights, "block width p"]
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Model:
+    """residues[v] is the number of values that variable v can take, `classes` that of the output."""
+
+    name: ClassVar[str]
+    residues: tuple[int, ...]
+    classes: int
+    width: int = field(default=1, kw_only=True)
+
+    @property
+    def variables(self) -> int:
+        return len(self.residues)
+
+    @property
+    def largest(self) -> int:
+        """The number of columns of an embedding that serves all variables."""
+        return max(self.residues)
+
+    @classmethod
+    def settings(cls) -> tuple[str, ...]:
+        """The settings of a training that this model has."""
+        return tuple(field.name for field in fields(cls) if field.name not in ("residues", "classes"))
+
+    def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> Any:
+        """Untrained weights; `scale` multiplies what is usual for the model."""
+        raise NotImplementedError
+
+    def apply(
+        self, params: Any, rows: Rows, *, statistics: tuple[Statistics, ...] = (), key: PRNGKeyArray | None = None
+    ) -> Float[Array, "row class"]:
+        """The logits of many rows. Neurons are dropped only where a key is given.
+
+        Batch normalisation takes `statistics` where given (those of the training rows), else those of the rows.
+        """
+        raise NotImplementedError
+
+    def blocks(self, params: Any) -> Blocks:
+        """The weights whose periodicity is measured."""
+        raise NotImplementedError
+
+    def activations(self) -> int:
+        """Numbers that a row leaves in memory for the gradient, estimated."""
+        raise NotImplementedError
+
+    @property
+    def sees_whole_batch(self) -> bool:
+        """Whether the logits of a row depend on the other rows of a training batch."""
+        return False
+
+    def statistics(self, params: Any, rows: Rows) -> tuple[Statistics, ...]:
+        """What batch normalisation takes from these rows; nothing for models without it."""
+        return ()
+
+    def applied(self, updates: Any) -> Any:
+        """The part of an optimiser's update that is added to the weights: all of it, unless some are held fixed."""
+        return updates
+
+    def norms(self, params: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        """Length of the weights that read inputs, and of those that give logits."""
+        return length(params.embed), length(params.readout)
+
+    def skeleton(self) -> Any:
+        """Shapes of the weights, without weights."""
+        return jax.eval_shape(lambda key: self.init(jnp.float32(1), key=key), jax.random.key(0))
+
+    def parameters(self) -> int:
+        return sum(leaf.size for leaf in jax.tree.leaves(self.skeleton()))
+
+
+def length(weights: Array) -> Float[Array, ""]:
+    return jnp.sqrt(jnp.sum(weights**2))
+
+
+def check_choice(what: str, value: Any, allowed: Any) -> None:
+    """An `InputError` unless `value` is one of the allowed ones."""
+    if value not in allowed:
+        raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")
+
+
+def check_range(what: str, value: int, least: int, largest: int) -> None:
+    if not least <= value <= largest:
+        raise InputError(f"{what} must be from {least} to {largest}, got {value}")
+
+
+# ------------------------------------------------------------------------------------------ what models share
+
+
+def normal(key: PRNGKeyArray, shape: tuple[int, ...], scale: Float[Array, ""], inputs: int) -> Array:
+    """Normal weights of variance scale² / inputs."""
+    return scale / jnp.sqrt(inputs) * jax.random.normal(key, shape)
+
+
+class Norm(NamedTuple):
+    """Scale and shift of a normalisation."""
+
+    scale: Float[Array, "width"]
+    shift: Float[Array, "width"]
+
+
+def identity_norms(norm: str, width: int, count: int) -> tuple[Norm, ...]:
+    """`count` normalisations that change nothing yet; none for a network without them."""
+    return () if norm == "none" else tuple(Norm(jnp.ones(width), jnp.zeros(width)) for _ in range(count))
+
+
+def layer_norm(x: Float[Array, "... width"], norm: Norm | None) -> Float[Array, "... width"]:
+    if norm is None:
+        return x
+    return standardised(x, jnp.mean(x, axis=-1, keepdims=True), jnp.var(x, axis=-1, keepdims=True), norm)
+
+
+def standardised(x: Array, mean: Array, variance: Array, norm: Norm) -> Array:
+    scale, shift = (jnp.expand_dims(weight, range(x.ndim - 1)) for weight in norm)
+    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale + shift
+
+
+def dropped(x: Array, rate: float, key: PRNGKeyArray | None, place: int) -> Array:
+    """x with a share `rate` of it set to zero at random and the rest enlarged, so that its mean stays."""
+    if key is None or rate == 0:
+        return x
+    kept = jax.random.bernoulli(jax.random.fold_in(key, place), 1 - rate, x.shape)
+    return jnp.where(kept, x / (1 - rate), 0)
+
+
+def gathered_sum(
+    embed: Float[Array, "term p width"],
+    inputs: Int[Weights, "row term"],
+    groups: Int[Array, "term p slot"] | None = None,
+) -> Float[Array, "row width"]:
+    """Σ_s embed[s, n_s, ·] for every row.
+
+    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest. With
+    them each residue gathers its own rows: no atomic additions, so a GPU gives the same bits every time.
+    """
+    if groups is not None:
+        return grouped_sum(embed, inputs, groups)
+    columns = [embed[s][inputs[:, s]] for s in range(embed.shape[0])]
+    return sum(columns[1:], start=columns[0])
+
+
+@jax.custom_vjp
+def grouped_sum(embed: Array, inputs: Array, groups: Array) -> Array:
+    return gathered_sum(embed, inputs)
+
+
+def _grouped_forward(embed: Array, inputs: Array, groups: Array) -> tuple[Array, Array]:
+    return gathered_sum(embed, inputs), groups
+
+
+def _grouped_backward(groups: Array, gradient: Float[Array, "row width"]) -> tuple[Array, None, None]:
+    by_residue = jnp.take(gradient, groups, axis=0, mode="fill", fill_value=0)
+    return jnp.sum(by_residue, axis=2), None, None
+
+
+grouped_sum.defvjp(_grouped_forward, _grouped_backward)

@@ -1,0 +1,73 @@
+"""The paper's two-layer network: x^power between an embedding and a readout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from modgrok.errors import InputError
+from modgrok.networks.circuit import Expert
+from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum
+
+
+@dataclass(frozen=True)
+class Power(Model):
+    """`readout[·, q] · (Σ_s embed[s, n_s, ·])^power`; `power` None is the number of variables."""
+
+    name = "power"
+    width: int = 500
+    power: int | None = None
+    dropout: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.power is None:
+            object.__setattr__(self, "power", self.variables)
+
+    @property
+    def exponent(self) -> int:
+        if self.power is None:
+            raise InputError("a power network needs its power")
+        return self.power
+
+    def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> Expert:
+        """Normal weights of standard deviation scale / (2 · width)^(1/3), in both layers."""
+        embed_key, readout_key = jax.random.split(key)
+        std = scale / (2 * self.width) ** (1 / 3)
+        embed = std * jax.random.normal(embed_key, (self.variables, self.largest, self.width))
+        readout = std * jax.random.normal(readout_key, (self.width, self.classes))
+        return Expert(embed, readout, self.exponent)
+
+    def apply(
+        self,
+        params: Expert,
+        rows: Rows,
+        *,
+        statistics: tuple[Statistics, ...] = (),
+        key: PRNGKeyArray | None = None,
+    ) -> Float[Array, "row class"]:
+        hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs, rows.groups) ** params.power
+        return dropped(hidden, self.dropout, key, 0) @ params.readout
+
+    def blocks(self, params: Expert) -> Blocks:
+        """A neuron's columns of the embedding, and its row of the readout."""
+        return expert_blocks(params, tuple(range(self.variables)), self.variables)
+
+    def activations(self) -> int:
+        return (4 + (self.dropout > 0)) * self.width
+
+
+def expert_blocks(expert: Expert, inputs: tuple[int, ...], output: int) -> Blocks:
+    """The blocks of an expert whose terms are laid out by `inputs` and whose readout by `output`.
+
+    Where inputs and classes differ in number, the shorter blocks are filled up with zeros.
+    """
+    embed, readout = jnp.swapaxes(expert.embed, 1, 2), jnp.asarray(expert.readout)[None]
+    length = max(embed.shape[-1], readout.shape[-1])
+
+    def padded(weights: Array) -> Array:
+        return jnp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
+
+    return Blocks(jnp.concatenate([padded(embed), padded(readout)]), (*inputs, output))

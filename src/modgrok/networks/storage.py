@@ -1,0 +1,231 @@
+"""Reading networks: one safetensors file that any tool can open, weights as tensors, the rest as one JSON object.
+
+Tensors have the names of the weights (`experts.0.embed`, `betas`; `embed`, `readout`; `layers.0.query`, …), those of
+batch normalisation `statistics.0.mean`, …. The metadata key `modgrok` holds the JSON object: `format` (2), `model` (its
+name and sizes), `expression`, `modulus`, `method`, `plan`, `certificate`, `notes` and `settings`.
+
+Loading checks that shapes, wires, modulus and expression fit together: JAX clamps indices that are out of range, so a
+file that does not fit would give wrong answers and no error. Files of format 1 are read as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Shaped
+from safetensors import SafetensorError, safe_open
+
+from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.field import check_modulus
+from modgrok.errors import InputError
+from modgrok.networks.circuit import Circuit, Expert, check_circuit
+from modgrok.networks.description import (
+    Certificate,
+    ExpertCertificate,
+    ExpertPlan,
+    Learned,
+    certificate_from,
+    expert_plan_from,
+)
+from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
+from modgrok.networks.models.circuit_model import ExpertSizes
+from modgrok.networks.network import FORMAT, Network, leaf_name
+
+WEIGHTS = "weights.safetensors"
+"""The network in the folder of a run."""
+
+Tensors = Callable[[str], Shaped[np.ndarray, "..."]]
+"""Gives the tensor of a name."""
+
+
+def load(path: str | Path) -> Network:
+    """The network in a file, or in the folder of a run; an `InputError` if it is missing, damaged, or something else.
+
+    Args:
+        path: a .safetensors file that `Network.save` wrote, or a run folder.
+
+    Returns:
+        The network, whatever its model; `network(rows)` computes.
+    """
+    path = Path(path)
+    path = path / WEIGHTS if path.is_dir() else path
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads((file.metadata() or {})["modgrok"])
+            if about.get("format", 1) not in READERS:
+                raise InputError(f"it has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
+            used: set[str] = set()
+
+            def tensor(name: str) -> Shaped[np.ndarray, "..."]:
+                used.add(name)
+                return file.get_tensor(name)
+
+            network = check_network(READERS[about.get("format", 1)](about, tensor))
+            if unused := sorted(set(file.keys()) - used):
+                raise InputError(f"it holds weights that its {network.model.name} has no place for: {unused[0]}")
+            return network
+    except InputError as error:
+        raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
+    except FileNotFoundError:
+        raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise InputError(
+            f"{path} is not a modgrok network, or was cut short ({type(error).__name__}: {error}); "
+            "`modgrok compile … --out FILE` makes one"
+        ) from None
+
+
+# --------------------------------------------------------------------------------------------- format 2
+
+
+def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
+    model = model_from(about["model"])
+    names = named_paths(model.skeleton())
+    leaves = [checked_leaf(name, tensor(name), shape) for name, shape in names.items()]
+    params = jax.tree.unflatten(jax.tree.structure(model.skeleton()), leaves)
+    layers = range(int(about.get("statistics", 0)))
+    return Network(
+        model,
+        params,
+        str(about["expression"]),
+        check_modulus(about["modulus"]),
+        str(about["method"]),
+        tuple(expert_plan_from(step) for step in about["plan"]),
+        certificate_from(about["certificate"]),
+        tuple(map(str, about["notes"])),
+        dict(about["settings"]),
+        tuple(Statistics(tensor(f"statistics.{k}.mean"), tensor(f"statistics.{k}.variance")) for k in layers),
+    )
+
+
+def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:
+    leaves, _ = jax.tree_util.tree_flatten_with_path(skeleton)
+    return {leaf_name(path): leaf.shape for path, leaf in leaves}
+
+
+def checked_leaf(name: str, found: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) -> Shaped[np.ndarray, "..."]:
+    if found.shape != shape:
+        raise InputError(f"{name} must have shape {shape}, got {found.shape}")
+    return found
+
+
+def model_from(stored: Mapping[str, Any]) -> Model:
+    """The model that a file names, with its sizes."""
+    kind = MODELS.get(stored["name"])
+    if kind is None:
+        raise InputError(f"its model is {stored['name']!r}; this modgrok has {', '.join(MODELS)}")
+    settings = {field.name: frozen(stored[field.name]) for field in fields(kind)}
+    if kind is CircuitModel:
+        settings["experts"] = tuple(ExpertSizes(*map(int, e)) for e in stored["experts"])
+        settings["wires"] = tuple(tuple(int(wire) for wire in group) for group in stored["wires"])
+    return kind(**settings)
+
+
+def frozen(value: Any) -> Any:
+    """Lists of a JSON file as the tuples they were."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+# --------------------------------------------------------------------------------------------- format 1
+
+
+def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
+    """A file of modgrok 0.1: a circuit, or the weights of a trained MLP or transformer with its settings."""
+    if "model" in about:
+        return read_trained_1(about, tensor)
+    experts = tuple(
+        Expert(tensor(f"expert.{k}.embed"), tensor(f"expert.{k}.readout"), int(power))
+        for k, power in enumerate(about["powers"])
+    )
+    wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
+    circuit = check_circuit(Circuit(experts, tensor("betas"), wires, int(about["variables"])))
+    settings = dict(about["settings"])
+    certificate, notes = settings.pop("certificate", None), settings.pop("notes", [])
+    return Network.of_circuit(
+        circuit,
+        str(about["expression"]),
+        check_modulus(about["modulus"]),
+        str(about["method"]),
+        plan=tuple(expert_plan_1(step) for step in about["plan"]),
+        certificate=None if certificate is None else certificate_1(certificate),
+        notes=tuple(notes),
+        settings=settings,
+    )
+
+
+def expert_plan_1(step: Mapping[str, Any]) -> ExpertPlan:
+    task = step.get("task")
+    frequencies = step.get("frequencies")
+    return ExpertPlan(
+        kind=step["kind"],
+        text=step.get("text", ""),
+        inputs=tuple(step["inputs"]),
+        width=step["width"],
+        group_order=step.get("order"),
+        absorbing=step.get("absorbing", False),
+        frequencies=None if frequencies is None else tuple(frequencies),
+        margin=step.get("margin"),
+        beta=step.get("beta"),
+        own_accuracy=step.get("own_accuracy"),
+        learned=None if task is None else Learned(task, step["train_fraction"], step["task_accuracy"]),
+    )
+
+
+def certificate_1(stored: Mapping[str, Any]) -> Certificate:
+    """Format 1 kept no leaks: 0 stands for one that is finite."""
+    experts = [
+        ExpertCertificate(e["margin"], e["error_bound"], e["beta"], 0.0 if stored["holds"] else np.inf)
+        for e in stored["experts"]
+    ]
+    return Certificate(stored["dtype"], tuple(experts))
+
+
+def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
+    settings = dict(about["settings"])
+    if settings.get("norm") == "batch":
+        raise InputError("it was trained with batch normalisation, whose statistics format 1 did not keep; train again")
+    modulus = check_modulus(settings["modulus"])
+    kind, inputs = MODELS[about["model"]], len(variables(parse(settings["expression"], modulus)))
+    chosen = {name: settings[name] for name in kind.settings()}
+    model = kind((modulus,) * inputs, modulus, **chosen)
+    leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
+    found = [checked_leaf(name, tensor(name), leaf.shape) for name, leaf in ((name_1(p), leaf) for p, leaf in leaves)]
+    params = jax.tree.unflatten(structure, found)
+    return Network(model, params, settings["expression"], modulus, "trained", settings=settings)
+
+
+def name_1(path: tuple[Any, ...]) -> str:
+    return jax.tree_util.keystr(path).lstrip(".")
+
+
+READERS = {1: read_format_1, 2: read_format_2}
+
+
+def check_network(network: Network) -> Network:
+    """`network` itself if its model can compute its expression; an `InputError` otherwise."""
+    expected = len(variables(parse(network.expression)))
+    if network.model.variables != expected:
+        raise InputError(f"the expression has {expected} variables and the network {network.model.variables}")
+    for leaf in jax.tree.leaves(network.params):
+        if leaf.dtype not in (np.float32, np.float64):
+            raise InputError(f"weights must be float32 or float64, got {leaf.dtype}")
+    if set(network.model.residues) | {network.model.classes} != {network.modulus}:
+        raise InputError(
+            f"the network reads {network.model.residues} residues and has {network.model.classes} classes, "
+            f"the modulus is {network.modulus}"
+        )
+    if isinstance(network.params, (Circuit, Expert)):
+        circuit = check_circuit(network.circuit)
+        for expert, wires in zip(circuit.experts, circuit.wires, strict=True):
+            residues = expert.embed.shape[1]
+            if residues != network.modulus and any(wire < circuit.variables for wire in wires):
+                raise InputError(
+                    f"an expert reads variables modulo {residues}, the network is modulo {network.modulus}"
+                )
+    return network

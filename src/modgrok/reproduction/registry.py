@@ -1,0 +1,217 @@
+"""Every item in the order of the report: the command's help, headings, pictures and recorded commands come from here.
+
+Importing this is quick; the module of an item, which computes, is imported when the item is asked for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    from modgrok.reproduction.item import Effort, ItemResult, Summary
+
+PAPER, ERRATA, BEYOND = "Tables and figures of the paper", "Errata", "Beyond the paper"
+"""The sections of the report that items stand in."""
+
+
+class Picture(NamedTuple):
+    """What a figure shows, for those who cannot see it, and its caption where the result's title does not do."""
+
+    alt: str
+    caption: str = ""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One table, figure or study. Its module is the one of this folder that has its name.
+
+    `computed` says when the report computes it: always, only `in full`, or `elsewhere` (then it shows what was
+    recorded). `keeps_parts` goes on where an interrupted call stopped, `time_limited` begins no new part after a time
+    limit. `recorded_by` is the command whose result comes with the package, `lead` and `example` open its section, and
+    the rows of `cards` have texts too long for a table: each becomes one of its own.
+    """
+
+    name: str
+    heading: str
+    purpose: str
+    section: str = BEYOND
+    computed: Literal["always", "in full", "elsewhere"] = "always"
+    keeps_parts: bool = False
+    time_limited: bool = False
+    recorded_by: str = ""
+    lead: str = ""
+    example: str = ""
+    cards: bool = False
+    pictures: Mapping[str, Picture] = field(default_factory=lambda: MappingProxyType({}))
+
+    def compute(self, effort: Effort) -> ItemResult:
+        """The result, with the time it took, and why its verdict is what it is."""
+        from modgrok.reproduction.item import ItemResult, implementation
+
+        start = time.perf_counter()
+        result = implementation(self.name).compute(effort)
+        seconds = time.perf_counter() - start
+        result = replace(result, seconds=seconds, why=self.summarise(result).why)
+        return ItemResult.from_json(result.to_json())
+
+    def summarise(self, result: ItemResult) -> Summary:
+        """What was published, what was measured, and why the verdict is what it is."""
+        from modgrok.reproduction.item import implementation
+
+        return implementation(self.name).summarise(result)
+
+
+TRAINING_PICTURE = Picture(
+    "Three panels: falling losses, rising accuracies with the mean inverse participation ratio, and histograms of that "
+    "ratio before and after training."
+)
+
+ALL = (
+    Item(
+        "table1",
+        "Table 1: analytical networks on polynomials",
+        "networks with the paper's closed-form weights on six polynomials: error and accuracy",
+        PAPER,
+    ),
+    Item(
+        "table2",
+        "Table 2: trained networks inside and outside the form",
+        "networks trained on polynomials of the form h(g1 + g2) and near it, and what sharing equal rows would give",
+        PAPER,
+        keeps_parts=True,
+        recorded_by="modgrok paper table2",
+    ),
+    Item(
+        "figure1",
+        "Figure 1: width against the number of terms",
+        "accuracy of the S-term sum against width: the width needed grows exponentially with S",
+        PAPER,
+        recorded_by="modgrok paper figure1",
+        pictures={
+            "figure1": Picture(
+                "Left: best accuracy against width on a logarithmic axis, one rising curve for each number of terms. "
+                "Right: the width that reaches 100 % against the number of terms, on a straight line in a logarithmic "
+                "plot."
+            )
+        },
+    ),
+    Item(
+        "figure2",
+        "Figure 2: training on a sum of four terms",
+        "training on n1 + n2 + n3 + n4 mod 11: losses, accuracies and the inverse participation ratio",
+        PAPER,
+        recorded_by="modgrok paper figure2",
+        pictures={"figure2": TRAINING_PICTURE},
+    ),
+    Item(
+        "figure3",
+        "Figure 3: training on a product",
+        "training on n1 n2 mod 97: losses, accuracies and the inverse participation ratio",
+        PAPER,
+        pictures={"figure3": TRAINING_PICTURE},
+    ),
+    Item(
+        "errata",
+        "Errata: where the paper is wrong or silent",
+        "where the paper's text does not lead to its numbers: what is right, measured",
+        ERRATA,
+        lead="Where the paper's text does not lead to its numbers, or says nothing. Each point was measured again when "
+        "this page was made; the command below it shows the same.",
+        cards=True,
+    ),
+    Item(
+        "networks",
+        "Exact networks",
+        "the polynomials of Table 1 without any error, or with the fewest neurons: sizes and proofs",
+        lead="The paper draws phases at random and lets unwanted terms average away. Chosen by design they cancel.",
+        example='modgrok compile "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3" --mod 97 --frequencies minimal',
+    ),
+    Item(
+        "widths",
+        "Widths by design",
+        "hidden neurons of the S-term sum by design, beside those of the literature",
+        recorded_by="modgrok paper widths",
+        pictures={
+            "widths": Picture(
+                "Hidden neurons against the number of terms for five constructions; those of modgrok need the fewest. "
+                "Right: neurons of long sums grow on a straight line."
+            )
+        },
+    ),
+    Item(
+        "classes",
+        "Which polynomials have the form",
+        "which polynomials are h(g1(n1) + g2(n2)), decided from their values, with a witness or a proof",
+        lead="Whether f(n1, n2) = h(g1(n1) + g2(n2)) for some g1, g2 and h is decided exactly, from the table of "
+        "values and not from the spelling, over the integers modulo p and, for products, over exponents modulo p − 1 "
+        "with zero.",
+        example='modgrok classify "(4n1 + n2^2)^3 + n1 n2" --mod 97',
+    ),
+    Item(
+        "law",
+        "The loss law",
+        "the training loss alone tells the test accuracy: thousands of networks, recorded on a GPU",
+        computed="elsewhere",
+        recorded_by="modgrok census benchmarks/census/plan.toml --out census",
+        lead="At the end of training with weight decay, the training loss alone tells the test accuracy. So one can "
+        "tell without test data whether a network has generalised: `modgrok classify … --probe` does.",
+        pictures={
+            "law": Picture(
+                "Three panels, one for each modulus: test accuracy falls with the training loss along one curve, "
+                "whatever the family of the table.",
+                "Training loss against test accuracy: every point is a network trained on half of a table; the line is "
+                "the fitted curve.",
+            )
+        },
+    ),
+    Item(
+        "mixture",
+        "A mixture of trained experts",
+        "experts trained on n1 + n2 and n1 n2 alone, joined into a network for a polynomial",
+        example='modgrok mix "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3" --mod 97',
+    ),
+    Item(
+        "endtoend",
+        "End-to-end training",
+        "the joined architecture trained end to end: does depth make polynomials learnable?",
+        computed="in full",
+        keeps_parts=True,
+        time_limited=True,
+        recorded_by="modgrok paper endtoend --full",
+        pictures={
+            "endtoend": Picture(
+                "Learning curves of the joined architecture from several starts, one panel for each polynomial."
+            ),
+            "endtoend-fine-tuning": Picture(
+                "Learning curves of the joined experts while they train on, one for each weight decay.",
+                "Trained experts that are trained on as one network, by weight decay and β.",
+            ),
+            "endtoend-control": Picture(
+                "Training and test accuracy of the circuit from scratch, beside the same circuit on n1 + n2.",
+                "The circuit from scratch, and the same circuit with the same settings on n1 + n2.",
+            ),
+        },
+    ),
+    Item(
+        "strong",
+        "The strong hypothesis",
+        "the strong hypothesis: other architectures, losses, optimisers and regularisers",
+        computed="in full",
+        keeps_parts=True,
+        time_limited=True,
+        recorded_by="modgrok paper strong --full",
+        pictures={
+            "strong": Picture(
+                "A heat map of test accuracies: settings as rows, polynomials as columns; the first row is what "
+                "sharing twins and guessing the rest would give."
+            )
+        },
+    ),
+)
+
+ITEMS = {item.name: item for item in ALL}
+"""All items by name, in the order of the report."""

@@ -1,0 +1,140 @@
+"""A single training on the device, and the checkpoint that lets it go on bit for bit.
+
+The checkpoint holds everything that training carries from step to step, and where a training is interrupted has no
+influence on its numbers. So a killed run, started again, ends bit for bit where an unbroken one ends.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Shaped
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from modgrok.algebra.expression import parse, variable_names
+from modgrok.errors import InputError
+from modgrok.files import whole_file
+from modgrok.inspection.order import Order, Places
+from modgrok.inspection.spectrum import Periodicity, periodicity
+from modgrok.networks.description import ExpertPlan
+from modgrok.networks.models import Model
+from modgrok.networks.network import Network, named_leaves
+from modgrok.training.config import Task, TrainConfig
+from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
+from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
+
+COLUMNS = ("step", *Metrics._fields)
+
+
+class Training(NamedTuple):
+    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step)."""
+
+    shape: Shape
+    hyper: Hyper
+    examples: Examples
+    state: State
+    order: Order
+    history: Float[np.ndarray, "point column"]
+
+    @property
+    def step(self) -> int:
+        return int(np.asarray(self.state.step)[0])
+
+    @property
+    def params(self) -> Any:
+        return first_network(self.state.params)
+
+    def segment(self, steps: int) -> Training:
+        """Train on, measure, and add the row to the history."""
+        state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
+        row = [float(value) for value in first_network((state.step, *metrics))]
+        return self._replace(state=state, history=np.concatenate([self.history, [row]]))
+
+    def compiled(self) -> Training:
+        """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""
+        measured = self.segment(0)
+        return measured if self.step == 0 else measured._replace(history=self.history)
+
+    def curves(self) -> dict[str, np.ndarray]:
+        """The history as columns; `step` and `alive` are whole numbers."""
+        whole = ("step", "alive")
+        columns = dict(zip(COLUMNS, self.history.T, strict=True))
+        return {name: column.astype(np.int64 if name in whole else np.float32) for name, column in columns.items()}
+
+    def neurons(self) -> Periodicity:
+        """How periodic each neuron is now, in the order of the function."""
+        return Periodicity(*map(np.asarray, neurons_of(self.shape.model, self.params, self.order.places)))
+
+    def network(self, config: TrainConfig) -> Network:
+        """The trained network as it is now."""
+        inputs = tuple(variable_names(parse(config.expression, config.modulus)))
+        model, statistics = self.shape.model, ()
+        if model.sees_whole_batch:
+            one = pick((self.hyper, self.examples, self.state.params), 0)
+            statistics = jax.tree.map(np.asarray, batch_statistics(self.shape, *one))
+        plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
+        return Network(
+            model,
+            self.params,
+            config.expression,
+            config.modulus,
+            "trained",
+            plan=plan,
+            settings=asdict(config),
+            statistics=statistics,
+        )
+
+
+def first_network(tree: Any) -> Any:
+    """The arrays of an ensemble's first network, on the host."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf)[0], tree)
+
+
+@partial(jax.jit, static_argnums=0)
+def neurons_of(model: Model, params: Any, places: Places) -> Periodicity:
+    return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
+
+
+def begin(config: TrainConfig, task: Task | None = None) -> Training:
+    """The training of a config at step 0, nothing measured yet; `task` is the config's own, where it is known."""
+    shape, hyper, table, order = config.task() if task is None else task
+    shape = replace(shape, gradient=repeatable_gradient())
+    hyper = jax.tree.map(lambda leaf: leaf[None], hyper)
+    examples, state = start_all(shape, hyper, table[None], stacked_places(shape, 1, [order]), None)
+    return Training(shape, hyper, examples, state, order, np.empty((0, len(COLUMNS))))
+
+
+def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
+    """Everything needed to go on, in one file that is replaced whole."""
+    tensors = named_leaves(training.state) | {"history": training.history}
+    with whole_file(path) as temporary:
+        save_file(tensors, temporary, metadata={"modgrok": json.dumps({"config": asdict(config)})})
+
+
+def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
+    """The training as a checkpoint holds it; `beginning` itself where there is none."""
+    if not path.exists():
+        return beginning
+    try:
+        with safe_open(path, framework="numpy") as file:
+            leaves = [checked(file.get_tensor(name), leaf) for name, leaf in named_leaves(beginning.state).items()]
+            history = file.get_tensor("history")
+    except (OSError, SafetensorError, ValueError) as error:
+        raise InputError(f"{path} was damaged ({error}); start again with overwrite") from None
+    state = jax.tree.unflatten(jax.tree.structure(beginning.state), leaves)
+    planned = np.isin(history[:, 0], config.measured_steps())
+    return beginning._replace(state=state, history=history[planned])
+
+
+def checked(tensor: Shaped[np.ndarray, "..."], like: Shaped[np.ndarray, "..."]) -> jax.Array:
+    if tensor.shape != like.shape or tensor.dtype != like.dtype:
+        raise ValueError(f"expected shape {like.shape}, got {tensor.shape}")
+    return jnp.asarray(tensor)

@@ -1,0 +1,206 @@
+"""The loops that a benchmark times: modgrok's own, and those that people write.
+
+Every one trains the same thing: a two-layer x² network on half of the table of n1·n2, full batch, mean squared error,
+AdamW with modgrok's default settings, float32.
+
+    modgrok        the laboratory: scanned on the device, inputs gathered, networks side by side
+    jax one-hot    a plain JAX loop: one-hot matrix products, a compiled step, one network at a time
+    torch          the plain PyTorch loop: one-hot inputs, nn.Linear, AdamW, one network at a time
+    torch batched  PyTorch batched by hand: torch.bmm over all networks, AdamW (fused on a GPU)
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Float, Int
+
+from modgrok.errors import InputError
+from modgrok.networks.models import Power
+from modgrok.training.config import TrainConfig, hyper
+from modgrok.training.data import train_count
+from modgrok.training.ensemble import chunk_size, pick, stacked_places, start_all
+from modgrok.training.steps import Shape, advance
+
+DEFAULTS = TrainConfig("n1 n2", 97)
+
+Train = Callable[[int], float]
+"""Take that many steps with every network, wait for the device, and return the training loss of the first."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """One line of the benchmark."""
+
+    modulus: int
+    width: int
+    networks: int
+
+    def __post_init__(self) -> None:
+        if min(self.modulus - 1, self.width, self.networks) < 1:
+            given = f"{self.modulus},{self.width},{self.networks}"
+            raise InputError(f"a case needs a modulus above 1, a width and networks above 0; got {given}")
+
+    @classmethod
+    def read(cls, text: str) -> Case:
+        """The case that "97,500,16" stands for: modulus, width, networks."""
+        try:
+            modulus, width, networks = (int(word) for word in text.split(","))
+        except ValueError:
+            raise InputError(f"a case is P,WIDTH,NETWORKS, for example 97,500,16; got {text!r}") from None
+        return cls(modulus, width, networks)
+
+    @property
+    def table(self) -> Int[np.ndarray, "row"]:
+        return np.multiply.outer(np.arange(self.modulus), np.arange(self.modulus)).reshape(-1) % self.modulus
+
+    @property
+    def train_rows(self) -> int:
+        return train_count(DEFAULTS.fraction, self.modulus**2)
+
+    def split(self) -> tuple[Float[np.ndarray, "row input"], Float[np.ndarray, "row p"]]:
+        """One-hot inputs and targets of the training rows, for the contenders that multiply by them."""
+        rows = np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows]
+        identity = np.eye(self.modulus, dtype=np.float32)
+        inputs = np.concatenate([identity[rows // self.modulus], identity[rows % self.modulus]], axis=1)
+        return inputs, identity[self.table[rows]]
+
+    def weights(self, seed: int) -> tuple[Float[np.ndarray, "input width"], Float[np.ndarray, "width p"]]:
+        random = np.random.default_rng(seed)
+        std = DEFAULTS.init_scale / (2 * self.width) ** (1 / 3)
+        shapes = (2 * self.modulus, self.width), (self.width, self.modulus)
+        embed, readout = (std * random.standard_normal(shape, dtype=np.float32) for shape in shapes)
+        return embed, readout
+
+
+def modgrok_loop(case: Case) -> Train:
+    shape = Shape(Power((case.modulus,) * 2, case.modulus, width=case.width), case.train_rows)
+    advance_all = jax.jit(jax.vmap(advance, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
+    settings = hyper(seed=np.arange(case.networks), train_rows=case.train_rows)
+    size = chunk_size(shape, case.networks)
+    chunks = [pick(settings, slice(first, first + size)) for first in range(0, case.networks, size)]
+    tables = jnp.tile(jnp.asarray(case.table, jnp.int32), (case.networks, 1))
+    places = [stacked_places(shape, chunk.seed.size, None) for chunk in chunks]
+    started = [
+        start_all(shape, chunk, tables[: chunk.seed.size], own, None) for chunk, own in zip(chunks, places, strict=True)
+    ]
+    states = [state for _, state in started]
+    inputs, targets = (jnp.asarray(array) for array in case.split())
+
+    def train(steps: int) -> float:
+        for k, (chunk, (examples, _)) in enumerate(zip(chunks, started, strict=True)):
+            states[k] = advance_all(shape, chunk, examples, states[k], steps)
+        jax.block_until_ready(states)
+        first = jax.tree.map(lambda leaf: leaf[0], states[0].params)
+        return float(onehot_loss((jnp.concatenate(list(first.embed)), first.readout), inputs, targets))
+
+    return train
+
+
+@jax.jit
+def onehot_loss(weights: Any, inputs: Any, targets: Any) -> Any:
+    return jnp.mean(((inputs @ weights[0]) ** 2 @ weights[1] - targets) ** 2)
+
+
+def jax_loop(case: Case) -> Train:
+    inputs, targets = (jnp.asarray(array) for array in case.split())
+    optimiser = optax.adamw(
+        DEFAULTS.learning_rate, DEFAULTS.beta1, DEFAULTS.beta2, DEFAULTS.eps, weight_decay=DEFAULTS.weight_decay
+    )
+
+    @jax.jit
+    def step(weights: Any, moments: Any) -> tuple[Any, Any, Any]:
+        loss, gradient = jax.value_and_grad(onehot_loss)(weights, inputs, targets)
+        updates, moments = optimiser.update(gradient, moments, weights)
+        return optax.apply_updates(weights, updates), moments, loss
+
+    weights: Any = tuple(jnp.asarray(array) for array in case.weights(0))
+    moments = optimiser.init(weights)
+
+    def train(steps: int) -> float:
+        nonlocal weights, moments
+        for _ in range(steps):
+            weights, moments, loss = step(weights, moments)
+        return float(loss)
+
+    return train
+
+
+def torch_loop(case: Case) -> Train:
+    import torch
+
+    device = torch_device()
+    inputs, targets = (torch.tensor(array, device=device) for array in case.split())
+    first = torch.nn.Linear(2 * case.modulus, case.width, bias=False, device=device)
+    second = torch.nn.Linear(case.width, case.modulus, bias=False, device=device)
+    with torch.no_grad():
+        for layer, array in zip((first, second), case.weights(0), strict=True):
+            layer.weight.copy_(torch.tensor(array.T))
+    optimiser = torch.optim.AdamW([first.weight, second.weight], **torch_settings())
+
+    def train(steps: int) -> float:
+        for _ in range(steps):
+            optimiser.zero_grad()
+            loss = ((second(first(inputs) ** 2) - targets) ** 2).mean()
+            loss.backward()
+            optimiser.step()
+        return float(loss.detach())
+
+    return train
+
+
+def torch_batched(case: Case) -> Train:
+    import torch
+
+    device = torch_device()
+    inputs, targets = (torch.tensor(array, device=device) for array in case.split())
+    arrays = zip(*(case.weights(seed) for seed in range(case.networks)), strict=True)
+    embed, readout = (torch.tensor(np.stack(stack), device=device, requires_grad=True) for stack in arrays)
+    optimiser = torch.optim.AdamW([embed, readout], fused=device == "cuda", **torch_settings())
+    batch = inputs.expand(case.networks, *inputs.shape)
+
+    def train(steps: int) -> float:
+        for _ in range(steps):
+            optimiser.zero_grad()
+            losses = ((torch.bmm(torch.bmm(batch, embed) ** 2, readout) - targets) ** 2).mean(dim=(1, 2))
+            losses.sum().backward()
+            optimiser.step()
+        return float(losses[0].detach())
+
+    return train
+
+
+def torch_device() -> str:
+    return "cpu" if jax.default_backend() == "cpu" else "cuda"
+
+
+def torch_settings() -> dict[str, Any]:
+    return {
+        "lr": DEFAULTS.learning_rate,
+        "betas": (DEFAULTS.beta1, DEFAULTS.beta2),
+        "eps": DEFAULTS.eps,
+        "weight_decay": DEFAULTS.weight_decay,
+    }
+
+
+def contenders() -> dict[str, Callable[[Case], Train]]:
+    """Those that can run here: PyTorch where it is installed and has the device that JAX has."""
+    loops: dict[str, Callable[[Case], Train]] = {"modgrok": modgrok_loop, "jax one-hot": jax_loop}
+    if importlib.util.find_spec("torch") is None:
+        return loops
+    import torch
+
+    torch.set_float32_matmul_precision("high")  # as JAX does on a GPU
+    if torch_device() == "cuda" and not torch.cuda.is_available():
+        return loops
+    return loops | {"torch": torch_loop, "torch batched": torch_batched}
+
+
+ONE_AT_A_TIME = ("jax one-hot", "torch")

@@ -1,0 +1,59 @@
+"""A census whose networks obey the loss law, without any training: one curve, accuracy = 1 - r²."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from modgrok.censuses import store
+from modgrok.censuses.annotation import ANNOTATIONS
+from modgrok.censuses.families import FAMILIES
+from modgrok.censuses.plan import plan_from
+
+MODULI, WIDTHS, FRACTIONS, STEPS = (43, 61, 97), (250, 500), (0.3, 0.5, 0.7), (1000, 1500)
+
+
+def planted_rows():
+    """A census that obeys the law with one curve: accuracy = 1 - r², r = odds over those of random tables."""
+    rng, rows, network = np.random.default_rng(0), [], 0
+    for modulus in MODULI:
+        for width in WIDTHS:
+            for fraction in FRACTIONS:
+                random_odds = np.exp(
+                    0.5 + 2 * np.log(modulus / 61) - np.log(width / 250) + 1.5 * np.log(fraction / 0.5)
+                )
+                for family in FAMILIES:
+                    for seed in range(4):
+                        r = 1.0 if family == "random" else rng.random()
+                        for steps in STEPS:
+                            accuracy = 1 - r**2 + rng.uniform(-0.02, 0.02)
+                            odds = r * random_odds * (1 + 0.001 * (steps == 1500))
+                            rows.append(
+                                planted_row(network, family, seed, modulus, width, fraction, steps)
+                                | {
+                                    "train_loss": odds / (1 + odds) / modulus,
+                                    "test_accuracy": float(np.clip(accuracy, 0, 1)),
+                                }
+                                | {"redundancy": 0.5 * (1 - r), "orbit_redundancy": 0.0, "permuted_redundancy": 0.0}
+                                | {"effective_rank": 0.4 * r, "unfolding_norm": 1.0}
+                                | {"verdict": "in-class" if family == "composed-sum" else "not-in-class"}
+                            )
+                        network += 1
+    return pa.Table.from_pylist(rows, schema=pa.unify_schemas([store.ROWS, ANNOTATIONS]))
+
+
+def planted_row(network, family, seed, modulus, width, fraction, steps):
+    names = ("network", "family", "table_seed", "modulus", "width", "fraction", "steps")
+    values = dict(zip(names, (network, family, seed, modulus, width, fraction, steps), strict=True))
+    return values | {"seed": 0, "learning_rate": 0.005, "weight_decay": 5.0, "train_rows": 1, "expression": None}
+
+
+def plant(folder: Path) -> Path:
+    """Make `folder` the folder of that census."""
+    settings = {"moduli": list(MODULI), "widths": list(WIDTHS), "fractions": list(FRACTIONS)}
+    plan = plan_from({"steps": list(STEPS), "tables": dict.fromkeys(FAMILIES, 4), "settings": [settings]})
+    store.claim_folder(plan, folder)
+    store.write_rows(folder / store.WHOLE, planted_rows())
+    return folder

@@ -1,0 +1,113 @@
+"""classify, from Python: expressions and tables, one line that answers, and one expectation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from separable_cases import CASES, table_of
+
+from modgrok.algebra.expression import parse, to_text
+from modgrok.answers import probe as probing
+from modgrok.answers.classifying import Answer, classify
+from modgrok.errors import InputError
+from modgrok.loss_law.from_table import expected_from_table
+from modgrok.separable import check_obstruction, check_witness, classify_table
+from modgrok.separable.classification import Classification
+
+
+def same(first: Answer, second: Answer) -> bool:
+    fields = ("verdict", "family", "group_order", "witness", "redundancy", "expected", "reasons", "modulus")
+    return all(getattr(first, name) == getattr(second, name) for name in fields)
+
+
+def test_a_table_is_answered_like_its_expression():
+    table = table_of(lambda a, b: a * a * b + 3, 31)
+    written, given, told = classify("x^2 y + 3", mod=31), classify(table), classify(table.astype(np.uint8), mod=31)
+    assert same(written, given) and same(given, told)
+    assert written.expression == "n1^2 n2 + 3" and given.expression is None
+    assert check_witness(table, given.witness)
+    assert same(classify("x^2 y + 3 mod 31"), written) and classify("x^2 y + 3 mod 31").expression == "n1^2 n2 + 3"
+
+
+def test_an_obstruction_is_a_proof_that_can_be_checked():
+    found = classify("n1^2 + n1 n2 + n2^2", mod=23)
+    (additive, _), table = found.families, table_of(lambda a, b: a * a + a * b + b * b, 23)
+    assert found.witness is None and found.obstruction.kind == "counting"
+    assert check_obstruction(table, 23, False, additive.verdict.obstruction)
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
+def test_the_repr_is_one_line_that_answers(case):
+    table = table_of(case.function, 97)
+    for found in (classify(table), classify(case.text, 97)):
+        assert len(repr(found)) < 200 and "\n" not in repr(found)
+        assert ("not in the class" not in repr(found)) == (found.verdict == "in-class")
+        assert f"expected test accuracy {found.expected.text}>" in repr(found)
+    assert repr(found).startswith(f"<Answer: {to_text(parse(case.text))}"[:40])
+
+
+def test_the_html_escapes_and_names_every_family():
+    text = classify("n1 n2", mod=97)._repr_html_()
+    assert text.startswith("<table>") and "expected test accuracy" in text and "multiplicative" in text
+
+
+def test_there_is_one_expectation():
+    assert not hasattr(Classification, "predicted_test_accuracy")
+    table = table_of(lambda a, b: 8 * a**5 * b + 34 * a**9 * b**5, 97)
+    found, decided = classify(table), classify_table(table, 97)
+    assert found.expected == expected_from_table(table, 97, fraction=0.5, in_class=False, redundancy=decided.redundancy)
+    assert found.expected.value == pytest.approx(0.818, abs=0.001) and found.redundancy == 0.0
+    assert found.to_json()["expected_accuracy"] == found.expected.to_json()
+
+
+@pytest.mark.parametrize(
+    "text, modulus, reason",
+    [
+        ("n1 n2", 23, "primes from 43 to 113"),
+        ("n1 + n2", 91, "here the modulus is 91 = 7 · 13"),
+        ("n1 + n2 + n3", 11, "functions of two variables"),
+        ("n1^2", 97, "this one depends on one"),
+        ("3", 97, "this one is constant"),
+    ],
+)
+def test_outside_the_calibration_nothing_is_expected(text, modulus, reason):
+    found = classify(text, modulus)
+    assert found.verdict == "in-class"
+    assert (found.expected.value, found.expected.error, found.expected.covered) == (None, None, False)
+    assert reason in found.expected.reason and repr(found).endswith("expected test accuracy not known>")
+
+
+def test_at_a_fraction_outside_the_calibration_nothing_is_expected():
+    assert classify("n1 n2", 97, fraction=0.8).expected.value is None
+    assert "a share from 0.3 to 0.7" in classify("n1 n2", 97, fraction=0.8).expected.reason
+
+
+def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_it_measured(monkeypatch):
+    monkeypatch.setattr(probing, "STEPS", 2)
+    monkeypatch.setattr(probing, "SEGMENT", 1)
+    reports = []
+    found = classify("n1 n2 + n3", 5, probe=True, progress=lambda done, total: reports.append((done, total)))
+    assert found.verdict == "not-in-class" and reports == [(1, 2), (2, 2)]
+    about = found.to_json()["probe"]
+    assert (about["value"], about["error"], about["source"]) == (None, None, "probe")
+    assert "for modulus 43 to 113, not 5" in about["reason"]
+    assert 0 < about["train_loss"] < 1 and 0 <= about["test_accuracy"] <= 1 and about["steps"] == 2
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize(
+    "function, mod, text",
+    [
+        (np.zeros((5, 4), int), None, r"two axes or more of length 5 and whole numbers, got shape \(5, 4\)"),
+        (np.zeros((5, 5), int), 7, r"modulo 7 has two axes or more of length 7"),
+        (np.full((5, 5), 5), None, r"values must be residues 0 … 4, got 5 … 5; give table % 5"),
+        (np.zeros((5, 5)), None, "whole numbers, got shape .* of float64"),
+        (np.zeros(5, int), None, "an expression or a table with an axis for each of two variables"),
+        (None, 5, "an expression or a table"),
+        ("n1 + n2", None, r"a modulus is needed; give mod=97 \(--mod 97\), or end the expression with 'mod 97'"),
+        ("n1 + n2 mod 5", 7, "says mod 5"),
+    ],
+)
+def test_what_is_no_function_is_refused(function, mod, text):
+    with pytest.raises(InputError, match=text):
+        classify(function, mod)

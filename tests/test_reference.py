@@ -1,0 +1,86 @@
+"""docs/commands.md is what the code says, and what a command prints with --json is what it documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from planted_census import plant
+
+from modgrok import cli
+from modgrok.commands import reference
+from modgrok.compiler.compiling import compile
+from modgrok.report import reproducing
+from modgrok.reproduction.registry import ITEMS
+
+PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
+
+PLAN = """
+steps = 2
+[tables]
+random = 2
+[[settings]]
+moduli = [5]
+widths = [4]
+fractions = [0.5]
+"""
+
+INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("classify", ""): ("classify", "n1 n2", "--mod", "5"),
+    ("census", "PLAN"): ("census", "plan.toml", "--out", "trained"),
+    ("census", "annotate"): ("census", "annotate", "planted"),
+    ("census", "report"): ("census", "report", "planted"),
+    ("census", "fit"): ("census", "fit", "planted"),
+    ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
+    ("bench", ""): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
+    ("compile", ""): ("compile", "n1 n2", "--mod", "5", "--out", "compiled.safetensors"),
+    ("verify", ""): ("verify", "net.safetensors"),
+    ("predict", ""): ("predict", "net.safetensors", "3", "4"),
+    ("export", ""): ("export", "net.safetensors", "--to", "torch"),
+    ("train", ""): ("train", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "run"),
+    ("inspect", ""): ("inspect", "net.safetensors"),
+    ("paper", "ITEM"): ("paper", "law", "--out", "item"),
+    ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
+    ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
+}
+"""(command, action) and the words of a tiny call, where plan.toml, net.safetensors and the census `planted` lie."""
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("workplace")
+    (folder / "plan.toml").write_text(PLAN)
+    plant(folder / "planted")
+    compile("n1 + n2", 5).save(folder / "net.safetensors")
+    return folder
+
+
+def test_the_page_is_what_the_code_says():
+    assert PAGE.read_text(encoding="utf-8") == reference.page(), (
+        "run: python -m modgrok.commands.reference > docs/commands.md"
+    )
+
+
+def test_every_command_is_called_below():
+    wanted = {(name, action) for name in cli.COMMANDS for action in reference.keys_of(name)}
+    assert wanted == set(INVOCATIONS)
+
+
+@pytest.mark.parametrize("command, action", INVOCATIONS)
+def test_the_printed_keys_are_the_documented_ones(command, action, workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    monkeypatch.setattr(reproducing, "report_items", lambda size: [ITEMS["law"]])  # the others take minutes
+    assert cli.main([*INVOCATIONS[command, action], "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert sorted(printed) == sorted(reference.keys_of(command)[action])
+    assert isinstance(printed.get("seconds", 0.0), float)
+    assert isinstance(printed.get("files", []), list)
+
+
+def test_usage_options_and_defaults_come_from_the_parser():
+    text = "\n".join(reference.section("classify"))
+    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--time-limit SECONDS] [--probe]" in text
+    assert "| `--fraction FRACTION` | share of the table that would be trained on (default 0.5) |" in text
+    assert "modgrok census query DIR SQL" in "\n".join(reference.section("census"))
+    assert all(len(line) <= 120 for line in reference.page().splitlines() if not line.startswith(("|", "Every")))

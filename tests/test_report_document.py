@@ -1,0 +1,52 @@
+"""A document says the same in HTML and in Markdown, with polynomials as books print them."""
+
+from __future__ import annotations
+
+import pytest
+from html_elements import Elements
+
+from modgrok.report import html, markdown
+from modgrok.report.document import Bullets, Document, Heading, Table, typeset
+
+
+@pytest.mark.parametrize(
+    "plain, printed",
+    [
+        ("2n1^4 n2 - n2^12", "2n₁⁴\u202fn₂ − n₂¹²"),
+        ("h(g1(n1) + g2(n2))", "h(g₁(n₁) + g₂(n₂))"),
+        ("n1 + … + nS over Z_97", "n₁ + … + nₛ over Z₉₇"),
+        ("A = N^(-1/(S+1)), learning rate 1e-08", "A = N^(-1/(S+1)), learning rate 1e-08"),
+        ("(x^2 + 1)^3", "(x² + 1)³"),
+    ],
+)
+def test_polynomials_are_typeset(plain, printed):
+    assert typeset(plain) == printed
+
+
+def test_both_renderings_of_a_small_document(tmp_path):
+    table = Table(("item", "n1^2"), (("a|b", "1.5"), ("differs", "–")), "caption")
+    document = Document("T", "s", (Heading(2, "First one"), Bullets(("a_b", "`x<y`")), table))
+    page_text = html.render(document)
+    Elements(page_text)
+    assert '<td class="number">1.5</td>' in page_text and '<span class="verdict bad">differs</span>' in page_text
+    assert "<li>a_b</li><li><code>x&lt;y</code></li>" in page_text
+    assert markdown.render(document, tmp_path) == (
+        "# T\n\ns\n\n- [First one](#first-one)\n\n"
+        '<a id="first-one"></a>\n\n## First one\n\n- a\\_b\n- `x<y`\n\ncaption\n\n'
+        "| item | n₁² |\n| --- | --- |\n| a\\|b | 1.5 |\n| differs | – |\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text, kind",
+    [
+        ("reproduced", "good"),
+        ("finding", "good"),
+        ("agrees with more steps", "good"),
+        ("partly reproduced", "mixed"),
+        ("undecided", "mixed"),
+        ("contradicts (2)", "bad"),
+    ],
+)
+def test_verdicts_and_findings_are_coloured(text, kind):
+    assert html.cell(text) == f'<span class="verdict {kind}">{text}</span>'
