@@ -57,7 +57,7 @@ class Equations:
         place = {tuple(k): i for i, k in enumerate(self.modes)}
         exponents, columns, values = [], [], []
         for e in itertools.product(range(terms + 1), repeat=2 * terms):
-            k = tuple(a - b for a, b in zip(e[:terms], e[terms:]))
+            k = tuple(a - b for a, b in zip(e[:terms], e[terms:], strict=True))
             if sum(e) == terms and k in place:
                 exponents.append(e)
                 columns.append(place[k])

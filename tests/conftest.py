@@ -9,11 +9,15 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-# JAX reads these when it is imported, in every worker and in every command line that a test starts.
-CACHE = Path(__file__).parents[1] / ".pytest_cache" / "jax"
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(CACHE))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.2")
+TORN = "Error {} persistent compilation cache entry"
+"""How JAX warns of an entry that another process is writing or was killed at; it compiles as if there were none."""
+
+# Read when JAX is imported: here, in every worker, and in every command line that a test starts. Most of the suite's
+# time is compilation, of many small functions; a second run takes them all from this folder (`make clean` empties it).
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+os.environ.setdefault("PYTHONWARNINGS", ",".join(f"ignore:{TORN.format(what)}" for what in ("reading", "writing")))
 
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
@@ -34,8 +38,7 @@ settings.load_profile("modgrok")
 def pytest_configure(config: pytest.Config) -> None:
     # beartype looks at a random item of a list, and Hypothesis at whether building an example draws random numbers.
     config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module inside strategies")
-    # A cached compilation that another worker is still writing is compiled again.
-    config.addinivalue_line("filterwarnings", "ignore:Error (reading|writing) persistent compilation cache entry")
+    config.addinivalue_line("filterwarnings", f"ignore:{TORN.format('(reading|writing)')}")
 
 
 @pytest.fixture(autouse=True)

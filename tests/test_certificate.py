@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
-from modgrok.compiler.certificate import Certificate, certify
+from modgrok.compiler.certificate import certify
 from modgrok.compiler.compiling import assemble, best_plan, prove
 from modgrok.compiler.exact_weights import Kernel
 from modgrok.compiler.plan import ABSORBED, Plan, Step
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, expert_logits
-from modgrok.networks.verification import double_precision
+from modgrok.networks.description import Certificate
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def measure(chain: Chain, found: Proved, circuit: Circuit) -> list[Measured]:
     """Each expert of a circuit on every row, against real arithmetic."""
     rows = all_rows(chain)
     values = step_values(found.plan, rows)
-    with double_precision(circuit):
+    with jax.enable_x64(circuit.dtype == np.float64):
         outputs, masses = jax.tree.map(np.asarray, every_logit(circuit, jnp.asarray(rows)))
         final = np.asarray(batch_logits(circuit, jnp.asarray(rows)))
     signals, measured = [*rows.T, *values], []

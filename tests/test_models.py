@@ -116,7 +116,7 @@ def test_batch_norm_is_evaluated_with_the_statistics_of_the_training_rows():
     statistics = model.statistics(state.params, Rows(train))
     assert [part.mean.shape for part in statistics] == [(8,), (8,)]
     of_training = training.batch_statistics(shape, settings, examples, state.params)
-    for ours, theirs in zip(jax.tree.leaves(statistics), jax.tree.leaves(of_training)):
+    for ours, theirs in zip(jax.tree.leaves(statistics), jax.tree.leaves(of_training), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
     logits = model.apply(state.params, Rows(INPUTS), statistics=statistics)
     hits = np.asarray(jnp.argmax(logits, axis=1) == table)
@@ -242,7 +242,7 @@ def test_a_circuit_model_computes_what_its_experts_compute_and_holds_its_tempera
     model = CircuitModel((5, 5), 5, width=10, experts=sizes, wires=((0, 1), (2, 0)))
     circuit = replace(init(model), betas=jnp.array([3.0, 1.0]))
     first, second = (jax.tree.map(np.asarray, expert) for expert in circuit.experts)
-    for row, logits in zip(np.asarray(INPUTS), model.apply(circuit, Rows(INPUTS))):
+    for row, logits in zip(np.asarray(INPUTS), model.apply(circuit, Rows(INPUTS)), strict=True):
         between = (first.embed[0, row[0]] + first.embed[1, row[1]]) ** 2 @ first.readout
         shares = np.exp(3 * between) / np.exp(3 * between).sum()
         hidden = shares @ second.embed[0] + second.embed[1, row[0]]
@@ -250,7 +250,7 @@ def test_a_circuit_model_computes_what_its_experts_compute_and_holds_its_tempera
     assert CircuitModel.of(circuit, (5, 5)) == model
     moved = model.applied(jax.tree.map(jnp.ones_like, circuit))
     assert not moved.betas.any() and all(np.all(leaf == 1) for leaf in jax.tree.leaves(moved.experts))
-    for part, length in zip(("embed", "readout"), model.norms(circuit)):
+    for part, length in zip(("embed", "readout"), model.norms(circuit), strict=True):
         every = np.concatenate([getattr(expert, part).ravel() for expert in (first, second)])
         assert length == pytest.approx(np.linalg.norm(every), rel=1e-5)
 

@@ -136,6 +136,7 @@ def check_fuzz(count: int, seed: int) -> dict[str, int]:
     return seen
 
 
+@pytest.mark.usefixtures("unchecked")
 def test_planted_tables_are_never_refuted():
     seen = check_fuzz(300, seed=0)
     assert seen["in-class"] >= 150 and seen["not-in-class"] >= 50

@@ -8,7 +8,7 @@ values alone and `expand` from the tree. Which of the two is used is a question 
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
 
@@ -222,7 +222,7 @@ class Expansion:
         self.modulus, self.axes = modulus, axes
         self.one: Terms = {(0,) * len(axes): 1}
         self.budget = LARGEST_EXPANSION
-        self.reduced_below = sum(power_period(modulus))
+        self.start, self.period = power_period(modulus)
 
     def terms(self, tree: Tree) -> Terms:
         modulus = self.modulus
@@ -254,16 +254,21 @@ class Expansion:
         result: Terms = {}
         for (a, c), (b, d) in cartesian(left.items(), right.items()):
             monomial = tuple(map(operator.add, a, b))
-            if max(monomial) >= self.reduced_below:
-                monomial = tuple(reduce_exponent(e, self.modulus) for e in monomial)
+            if max(monomial) >= self.start + self.period:
+                monomial = self.reduced(monomial)
             result[monomial] = (result.get(monomial, 0) + c * d) % self.modulus
         return {monomial: c for monomial, c in result.items() if c}
+
+    def reduced(self, exponents: Iterable[int]) -> tuple[int, ...]:
+        """The smallest exponents that act alike, as `reduce_exponent` finds them."""
+        start, period = self.start, self.period
+        return tuple(e if e < start else (e - start) % period + start for e in exponents)
 
     def power(self, base: Terms, exponent: int) -> Terms:
         exponent = reduce_exponent(exponent, self.modulus)
         if len(base) <= 1:
             return {
-                tuple(reduce_exponent(e * exponent, self.modulus) for e in monomial): power
+                self.reduced(e * exponent for e in monomial): power
                 for monomial, c in base.items()
                 if (power := pow(c, exponent, self.modulus))
             } or ({} if exponent else self.one)
