@@ -54,6 +54,6 @@ def plant(folder: Path) -> Path:
     """Make `folder` the folder of that census."""
     settings = {"moduli": list(MODULI), "widths": list(WIDTHS), "fractions": list(FRACTIONS)}
     plan = plan_from({"steps": list(STEPS), "tables": dict.fromkeys(FAMILIES, 4), "settings": [settings]})
-    store.claim_folder(plan, folder)
+    store.claim(plan, folder)
     store.write_rows(folder / store.WHOLE, planted_rows())
     return folder

@@ -120,7 +120,7 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
 def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(folder, tmp_path):
     rows, plan = store.read_rows(folder), store.load_stored_plan(folder)
     for name, fraction in (("half", 0.5), ("less", 0.3)):
-        store.claim_folder(plan, tmp_path / name)
+        store.claim(plan, tmp_path / name)
         chosen = (np.asarray(rows["fraction"]) == fraction) & (np.asarray(rows["modulus"]) == 43)
         chosen &= (np.asarray(rows["width"]) == 250) & (np.asarray(rows["steps"]) == 1000)
         store.write_rows(tmp_path / name / store.WHOLE, rows.filter(chosen))
@@ -144,7 +144,7 @@ def test_words_that_make_no_sense(folder, tmp_path):
         run("query", folder)
     with pytest.raises(InputError, match="unknown action 'draw'; there are annotate, report, fit, query"):
         run("draw", folder)
-    store.claim_folder(store.load_stored_plan(folder), tmp_path / "new")
+    store.claim(store.load_stored_plan(folder), tmp_path / "new")
     for verb in (report, fit):
         with pytest.raises(InputError, match="not annotated yet; run: modgrok census annotate"):
             verb(tmp_path / "new")

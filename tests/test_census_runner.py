@@ -19,9 +19,11 @@ from modgrok.censuses.families import make_table
 from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
 from modgrok.errors import InputError
+from modgrok.networks.models import Power
 from modgrok.separable import redundancy
+from modgrok.training.config import hyper
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import Shape, hyper
+from modgrok.training.steps import Shape
 
 PLAN = plan_from(
     {
@@ -65,7 +67,7 @@ def kill_after(folder, chunks):
 
 def test_killed_twice_and_resumed_it_has_the_rows_of_an_unbroken_one(unbroken, tmp_path):
     folder = tmp_path / "killed"
-    store.claim_folder(PLAN, folder)
+    store.claim(PLAN, folder)
     first = kill_after(folder, 1)
     second = kill_after(folder, first + 1)
     assert 1 <= first < second < 6
@@ -83,7 +85,9 @@ def test_a_row_is_the_network_that_it_says(unbroken):
     assert (row["family"], row["table_seed"], row["steps"], row["expression"]) == ("random", 1, 400, None)
     table = make_table("random", 11, 1).values
     settings = hyper(seed=np.array([row["seed"]] * 2), train_rows=60)
-    metrics, _ = train_ensemble(Shape(11, 2, 30, 2, 60), settings, np.stack([table.ravel()] * 2), steps=400)
+    metrics, _ = train_ensemble(
+        Shape(Power((11, 11), 11, width=30), 60), settings, np.stack([table.ravel()] * 2), steps=400
+    )
     assert row["train_loss"] == pytest.approx(metrics.train_loss[0, 0], rel=1e-3)
     assert row["test_accuracy"] == pytest.approx(metrics.test_accuracy[0, 0])
 
@@ -95,10 +99,10 @@ def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbrok
     assert before == {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     other = dataclasses.replace(PLAN, steps=(5,))
     with pytest.raises(InputError, match="holds the census of another plan"):
-        store.claim_folder(other, unbroken)
+        store.claim(other, unbroken)
     (tmp_path / "x").write_text("")
     with pytest.raises(InputError, match="not empty and not a census"):
-        store.claim_folder(PLAN, tmp_path)
+        store.claim(PLAN, tmp_path)
 
 
 def test_the_verb_takes_a_file_trains_annotates_and_goes_on(tmp_path):

@@ -337,7 +337,8 @@ def test_runs_and_paths_are_inspected_and_nothing_is_written_unless_asked(tmp_pa
     assert plain(inspect(tmp_path / "run").to_json()) == plain(found.to_json())
     assert sorted(tmp_path.rglob("*")) == before
     written = inspect(run.network, out=tmp_path / "out")
-    assert [path.name for path in written.files] == ["neurons.parquet", "snapped.safetensors"]
+    figures = [f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")]
+    assert [path.name for path in written.files] == ["neurons.parquet", "snapped.safetensors", *figures]
     assert sorted(written.files) == sorted((tmp_path / "out").iterdir())
 
 

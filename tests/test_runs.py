@@ -15,7 +15,7 @@ from modgrok.errors import InputError
 from modgrok.files import read_columns
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
-from modgrok.training import runs
+from modgrok.training import run_folder
 from modgrok.training.checkpoints import COLUMNS
 from modgrok.training.config import TrainConfig
 from modgrok.training.runs import load_run, resume, train, train_config
@@ -37,9 +37,9 @@ def unbroken(tmp_path_factory):
 def test_a_run_folder_holds_everything(unbroken):
     folder, run = unbroken
     assert json.loads((folder / "config.json").read_text())["width"] == 60
-    assert runs.load_config(folder) == CONFIG
+    assert run_folder.load_config(folder) == CONFIG
     assert json.loads((folder / "result.json").read_text()) == run.to_json()
-    assert run.files == sorted(folder.iterdir(), key=lambda path: runs.FILES.index(path.name))
+    assert run.files == sorted(folder.iterdir(), key=lambda path: run_folder.FILES.index(path.name))
     metrics = read_columns(folder / "metrics.parquet", "modgrok train")
     assert tuple(metrics) == COLUMNS
     assert metrics["step"].tolist() == [0, 10, 20, 30, 40, 50, 60]
@@ -171,12 +171,12 @@ def test_another_experiment_does_not_enter_the_folder(unbroken, change, text):
 
 def test_folders_that_are_not_runs_are_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(InputError, match=r"is not empty and has no config\.json; choose another folder with --out"):
+    with pytest.raises(InputError, match=r"is not empty and has no config\.json; choose another folder"):
         train_config(CONFIG, tmp_path)
-    with pytest.raises(InputError, match="is a file; give a folder with --out"):
+    with pytest.raises(InputError, match="is a file; give a folder: out="):
         train_config(CONFIG, tmp_path / "thesis.tex")
     with pytest.raises(InputError, match=r"is not a run: it has no config\.json"):
-        runs.load_config(tmp_path)
+        run_folder.load_config(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
@@ -197,15 +197,15 @@ def test_a_wrong_expression_leaves_no_folder(tmp_path):
 
 def test_a_wrong_expression_empties_no_folder(tmp_path):
     train_config(replace(CONFIG, steps=1), tmp_path)
-    before = contents(tmp_path, runs.FILES)
+    before = contents(tmp_path, run_folder.FILES)
     with pytest.raises(InputError, match="the order called witness is for functions that need it"):
         train_config(replace(CONFIG, order="witness"), tmp_path, overwrite=True)
-    assert contents(tmp_path, runs.FILES) == before
+    assert contents(tmp_path, run_folder.FILES) == before
 
 
 def test_default_folders_tell_experiments_apart():
     names = [
-        runs.default_folder(config).name
+        run_folder.default_folder(config).name
         for config in (CONFIG, replace(CONFIG, learning_rate=0.01), replace(CONFIG, seed=1), replace(CONFIG, steps=5))
     ]
     assert names[0] == "n1n2-mod11-width60-seed0-fraction0.7"

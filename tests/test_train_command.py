@@ -12,7 +12,7 @@ from rich.console import Console
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
 from modgrok.errors import InputError
-from modgrok.training import runs
+from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
 from modgrok.training.checkpoints import Training
 from modgrok.training.config import TrainConfig
@@ -43,7 +43,7 @@ def test_every_setting_is_a_flag(tmp_path):
     )
     config, folder = train.config_and_folder(args)
     assert config == TrainConfig("n1 n2", 11, 40, 3, 30, 0.02, eps=1e-7, order="additive")
-    assert folder == runs.default_folder(config)
+    assert folder == run_folder.default_folder(config)
 
 
 def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, capsys):

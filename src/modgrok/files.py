@@ -78,12 +78,12 @@ def claim_folder(folder: Path, name: str, same: Callable[[], str], *, hint: str)
     to do about another experiment. Nothing is written.
     """
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; give a folder with --out")
+        raise InputError(f"{folder} is a file; give a folder: out= (--out)")
     if (folder / name).exists():
         if difference := same():
             raise InputError(f"{folder} holds another {difference}; {hint}")
     elif folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty and has no {name}; choose another folder with --out")
+        raise InputError(f"{folder} is not empty and has no {name}; choose another folder: out= (--out)")
 
 
 def read_json(path: str | Path) -> Any:

@@ -126,7 +126,7 @@ def train_missing(plan: CensusPlan, folder: Path, *, time_limit: float = inf, on
     The limit is looked at after every chunk: the next one begins if it would end in time, were it to last as long.
     """
     began = time.monotonic()
-    store.claim_folder(plan, folder)
+    store.claim(plan, folder)
     networks = list(plan.networks())
     finished = store.finished_networks(folder)
     missing = [network for network in networks if network.number not in finished]

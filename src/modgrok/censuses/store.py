@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from modgrok.censuses.plan import CensusPlan, plan_from
 from modgrok.errors import InputError
-from modgrok.files import read_json, whole_file, write_json
+from modgrok.files import claim_folder, read_json, whole_file, write_json
 from modgrok.training.steps import Metrics
 
 SETTINGS = pa.schema(
@@ -40,27 +40,23 @@ SETTINGS = pa.schema(
 ROWS = pa.schema(
     [*SETTINGS, *(pa.field(name, pa.int64() if name == "alive" else pa.float32()) for name in Metrics._fields)]
 )
-WHOLE = "census.parquet"
+WHOLE, PLAN = "census.parquet", "plan.json"
 
 
-def claim_folder(plan: CensusPlan, folder: Path) -> None:
+def claim(plan: CensusPlan, folder: Path) -> None:
     """Make `folder` the folder of this plan, or refuse where it holds something else."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file; a census needs a folder of its own: give out= (--out)")
-    if (folder / "plan.json").exists():
-        if load_stored_plan(folder) != plan:
-            raise InputError(f"{folder} holds the census of another plan; choose another folder: out= (--out)")
-    elif folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty and not a census; choose another folder: out= (--out)")
-    else:
-        write_json(folder / "plan.json", plan.to_json())
+    other = "plan's census"
+    hint = "choose another folder: out= (--out)"
+    claim_folder(folder, PLAN, lambda: "" if load_stored_plan(folder) == plan else other, hint=hint)
+    if not (folder / PLAN).exists():
+        write_json(folder / PLAN, plan.to_json())
 
 
 def load_stored_plan(folder: Path) -> CensusPlan:
     """The plan that a census follows."""
-    if not (folder / "plan.json").exists():
+    if not (folder / PLAN).exists():
         raise InputError(f"{folder} is not a census: it has no plan.json; make one with modgrok census PLAN --out DIR")
-    return plan_from(read_json(folder / "plan.json"))
+    return plan_from(read_json(folder / PLAN))
 
 
 def write_rows(path: Path, rows: pa.Table) -> None:

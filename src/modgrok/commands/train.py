@@ -27,7 +27,8 @@ from modgrok.training.config import TrainConfig, check_modulus_of
 from modgrok.training.diagnosis import LEARNED
 from modgrok.training.objective import LOSSES, OPTIMISERS
 from modgrok.training.presets import preset
-from modgrok.training.runs import Point, Run, default_folder, load_config, train_config
+from modgrok.training.run_folder import default_folder, load_config
+from modgrok.training.runs import Point, Run, train_config
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "order": ORDER_NAMES,

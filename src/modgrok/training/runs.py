@@ -1,19 +1,10 @@
-"""A run: one training with its settings, metrics and network; in memory, or as a folder that can go on.
-
-config.json             the `TrainConfig`
-metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
-neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
-weights.safetensors     the trained network, in the one format of every modgrok network
-checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
-result.json             the summary that the command prints
-curves.png, .svg        the figure of the training
-"""
+"""A run: one training with its settings, metrics and network; in memory, or in a folder that can go on."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_columns, read_json, write_json, write_parquet
+from modgrok.files import read_columns, read_json, write_json, write_parquet
 from modgrok.inspection.order import Order, function_order
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.law import expected_from_loss
@@ -33,17 +23,18 @@ from modgrok.training.checkpoints import COLUMNS, Training, begin, load_checkpoi
 from modgrok.training.config import TrainConfig, check_modulus_of
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
-from modgrok.training.steps import Metrics
-
-CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
-    "config.json",
-    "metrics.parquet",
-    "neurons.parquet",
-    "checkpoint.safetensors",
-    "result.json",
+from modgrok.training.run_folder import (
+    CHECKPOINT,
+    FILES,
+    MADE_BY,
+    METRICS,
+    NEURONS,
+    RESULT,
+    claim,
+    is_finished,
+    load_config,
 )
-FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
-MADE_BY = "modgrok train"
+from modgrok.training.steps import Metrics
 
 
 class Point(NamedTuple):
@@ -340,63 +331,3 @@ def write_run(run: Run, folder: Path) -> None:
     title = f"{run.config.expression} mod {run.config.modulus}"
     save_figure(training_figure(run.metrics, run.neurons, title), folder / "curves")
     write_json(folder / RESULT, run.to_json())
-
-
-# ------------------------------------------------------------------------------------------ folders
-
-
-def default_folder(config: TrainConfig) -> Path:
-    """runs/, the expression in characters that every file system takes, and every setting that is not the preset.
-
-    Without the number of steps: a run goes on in its folder.
-    """
-    words = "".join(c if c.isalnum() else "-" for c in config.expression.replace(" ", ""))[:40]
-    named = ("expression", "modulus", "width", "steps", "seed")
-    changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
-    return Path("runs") / f"{words}-mod{config.modulus}-width{config.width}-seed{config.seed}{''.join(changed)}"
-
-
-def load_config(folder: Path) -> TrainConfig:
-    """The config of the run in a folder."""
-    if not (folder / CONFIG).exists():
-        raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
-    stored = read_json(folder / CONFIG)
-    try:
-        return TrainConfig(**stored)
-    except TypeError as error:
-        raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
-
-
-def is_finished(config: TrainConfig, folder: Path) -> bool:
-    """Has the run of this config already taken all its steps in this folder?"""
-    if not (folder / RESULT).exists():
-        return False
-    result = read_json(folder / RESULT)
-    return bool(isinstance(result, dict) and result.get("finished") and result.get("config") == asdict(config))
-
-
-def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
-    """Make `folder` the folder of this config, or refuse where it holds something else.
-
-    A run may go on with more steps, since nothing that came before depends on their number; any other difference is
-    another experiment.
-    """
-    if overwrite and folder.is_dir():
-        for name in FILES:
-            (folder / name).unlink(missing_ok=True)
-    hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
-    if not (overwrite and folder.is_dir()):
-        claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
-    write_json(folder / CONFIG, asdict(config))
-
-
-def difference(stored: TrainConfig, config: TrainConfig) -> str:
-    """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
-    changed = [
-        f"{name} is {before!r} there and {after!r} here"
-        for (name, before), after in zip(asdict(stored).items(), asdict(config).values(), strict=True)
-        if before != after and name != "steps"
-    ]
-    if config.steps < stored.steps:
-        changed.append(f"it has {stored.steps} steps, more than {config.steps}")
-    return f"run ({'; '.join(changed)})" if changed else ""
