@@ -98,10 +98,10 @@ def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbrok
     assert runner.train_missing(PLAN, unbroken, on_chunk=reports.append) and not reports
     assert before == {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     other = dataclasses.replace(PLAN, steps=(5,))
-    with pytest.raises(InputError, match="holds the census of another plan"):
+    with pytest.raises(InputError, match="holds another plan's census"):
         store.claim(other, unbroken)
     (tmp_path / "x").write_text("")
-    with pytest.raises(InputError, match="not empty and not a census"):
+    with pytest.raises(InputError, match=r"is not empty and has no plan\.json"):
         store.claim(PLAN, tmp_path)
 
 
