@@ -1,5 +1,7 @@
 """Training against a plain NumPy loop with one-hot inputs in float64, written from the formulas."""
 
+import json
+from dataclasses import asdict
 from itertools import product
 
 import jax
@@ -232,6 +234,21 @@ def test_measured_steps_end_with_the_last():
 def test_settings_outside_their_range_are_refused(setting, text):
     with pytest.raises(InputError, match=text):
         TrainConfig(**({"expression": "n1 n2", "modulus": 97} | setting))
+
+
+@pytest.mark.parametrize("name", ["width", "learning_rate", "fraction", "steps", "dropout"])
+@pytest.mark.usefixtures("unchecked")
+def test_words_are_no_numbers(name):
+    with pytest.raises(InputError, match=f"{name} must be .*, got half"):
+        TrainConfig("n1 n2", 97, **{name: "half"})
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_numbers_of_numpy_are_numbers():
+    """They come from sweeps; a config is plain values, which its file holds."""
+    config = TrainConfig("n1 n2", np.int64(97), width=np.int32(40), learning_rate=np.float64(0.01), seed=np.uint8(3))
+    assert config == TrainConfig("n1 n2", 97, width=40, learning_rate=0.01, seed=3)
+    assert json.loads(json.dumps(asdict(config)))["width"] == 40
 
 
 def test_an_unknown_hyper_parameter_is_refused():

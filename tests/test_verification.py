@@ -106,6 +106,7 @@ def test_samples_and_tables_that_cannot_be_checked_are_refused():
     network = wrong_network()
     with pytest.raises(InputError, match="the sample must have at least 1 row, got 0; leave it out"):
         verify(network, sample=0)
+    assert predict(network, np.int8(3), np.array(4)).inputs == (3, 4), "any kind of whole number will do"
     large = compile_paper("n1 + n2 + n3 + n4", 499, PaperSettings(add_width=2))
     with pytest.raises(
         InputError, match=r"the table has 499\^4 rows, more than 134,217,728; check some of them: sample=100000"
@@ -173,6 +174,12 @@ def test_predictions_are_the_argmax_with_its_margin():
         ((1, 2, 3), r"this network takes 2 values \(n1 n2\), got 3"),
         ((13, 0), r"values must be residues 0 … 12, got 13; reduce it modulo p"),
         ((-1, 0), "values must be residues 0 … 12, got -1"),
+        ((1.5, 0), "values must be residues 0 … 12, got 1.5"),
+        (("x", 0), "values must be residues 0 … 12, got x"),
+        ((None, 0), "values must be residues 0 … 12, got None"),
+        (([3], 0), r"values must be residues 0 … 12, got \[3\]"),
+        (([[1, 13]],), "rows must hold residues 0 … 12, got 1 … 13; reduce them first"),
+        (([[1, 2, 3]],), r"rows need 2 whole numbers each, got shape \(1, 3\) of int64"),
     ],
 )
 def test_predictions_that_are_refused(values, message):

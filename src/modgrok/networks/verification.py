@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from operator import index
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -145,16 +146,25 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     names = network.variables
     if not many and len(values) != len(names):
         raise InputError(f"this network takes {len(names)} values ({' '.join(names)}), got {len(values)}")
-    for value in () if many else values:
-        if not 0 <= value < network.modulus:
-            raise InputError(f"values must be residues 0 … {network.modulus - 1}, got {value}; reduce it modulo p")
-    rows = check_rows(network.model, values[0] if many else [values])
+    residues = () if many else tuple(residue(value, network.modulus) for value in values)
+    rows = check_rows(network.model, values[0] if many else [residues])
     logits, expected = network.logits(rows), answers(network, rows)
     margins = row_margins(logits.copy(), expected)
     found = Predictions(rows, logits.argmax(axis=1), expected, margins)
     if many:
         return found
-    return Prediction(tuple(map(int, values)), int(found.values[0]), int(expected[0]), float(margins[0]))
+    return Prediction(residues, int(found.values[0]), int(expected[0]), float(margins[0]))
+
+
+def residue(value: Any, modulus: int) -> int:
+    """`value` as a whole number below the modulus; an `InputError` if it is anything else."""
+    try:
+        number = index(value)
+    except TypeError:
+        number = -1
+    if not 0 <= number < modulus:
+        raise InputError(f"values must be residues 0 … {modulus - 1}, got {value}; reduce it modulo p")
+    return number
 
 
 def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
@@ -185,7 +195,7 @@ def verify(
     """
     network = as_network(network)
     total = network.rows
-    if sample is not None and sample < 1:
+    if sample is not None and not (isinstance(sample, (int, np.integer)) and sample >= 1):
         raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
     if seed < 0:
         raise InputError(f"the seed must be a whole number of at least 0, got {seed}")

@@ -100,6 +100,9 @@ class TrainConfig:
         for name, value in preset(self.model, self.optimiser).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)
+        for name, value in field_values(self).items():
+            if isinstance(value, np.generic):
+                object.__setattr__(self, name, value.item())
         check_modulus(self.modulus)
         self.check_numbers()
         check_known("loss", self.loss, LOSSES)
@@ -112,15 +115,15 @@ class TrainConfig:
         self.network_model(1)
 
     def check_numbers(self) -> None:
-        train_count(self.fraction, self.modulus)
         for name, least in LEAST_COUNTS.items():
             value = getattr(self, name)
             if value is not None and not (isinstance(value, int) and least <= value < 2**31):
                 raise InputError(f"{name} must be a whole number from {least} to 2^31 - 1, got {value}")
         for name, below in UPPER_ENDS.items():
             value = getattr(self, name)
-            if not 0 <= value < below:
+            if not (isinstance(value, (int, float)) and 0 <= value < below):
                 raise InputError(f"{name} must be a number >= 0 and below {below}, got {value}")
+        train_count(self.fraction, self.modulus)
 
     def check_settings_of_models(self) -> None:
         """A setting of other models must stay at its default."""
