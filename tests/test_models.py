@@ -23,7 +23,8 @@ from modgrok.networks.storage import load
 from modgrok.training import steps as training
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig, hyper
-from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.losses import LOSSES
+from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.runs import train, train_config
 from modgrok.training.steps import Shape
 

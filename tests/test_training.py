@@ -16,7 +16,7 @@ from modgrok.networks.models import MODELS, Power, Rows
 from modgrok.networks.models.base import gathered_sum
 from modgrok.training import steps as training
 from modgrok.training.config import TrainConfig, hyper
-from modgrok.training.objective import squared_error
+from modgrok.training.losses import squared_error
 from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Shape
 

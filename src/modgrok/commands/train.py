@@ -25,7 +25,8 @@ from modgrok.progress import progress_bar
 from modgrok.results import percent
 from modgrok.training.config import TrainConfig, check_modulus_of
 from modgrok.training.diagnosis import LEARNED
-from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.losses import LOSSES
+from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.runs import Point, Run, train_config

@@ -23,7 +23,8 @@ from modgrok.inspection.order import ORDER_NAMES, Order, function_order
 from modgrok.networks.models import MODELS, Model, trainable
 from modgrok.results import field_values
 from modgrok.training.data import function_table, train_count
-from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.losses import LOSSES
+from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Hyper, Shape
 

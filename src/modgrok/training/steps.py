@@ -8,7 +8,7 @@ periodicity is measured) is traced, so that one compilation serves it. A trainin
     state, metrics  = advance_and_measure(shape, hyper, examples, state, steps)      # as often as wanted
 
 and where it is measured has no influence on the numbers. The network is one of `networks.models`, loss and optimiser
-are ones of `training.objective`.
+are ones of `training.losses` and `training.optimisers`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Model, Rows, Statistics
 from modgrok.training.data import residue_groups, shuffled_rows, table_inputs
-from modgrok.training.objective import LOSSES, OPTIMISERS
+from modgrok.training.losses import LOSSES
+from modgrok.training.optimisers import OPTIMISERS
 
 BLOCK_BYTES = {"cpu": 1 << 21, "gpu": 1 << 28}
 """Hidden activations held at once: on a CPU training is fastest while they stay in its caches."""
