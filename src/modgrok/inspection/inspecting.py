@@ -13,7 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
@@ -27,9 +26,8 @@ from modgrok.inspection.design import NearestDesign, nearest_design
 from modgrok.inspection.order import ORDER_NAMES, Labels, Order, function_order, natural_order
 from modgrok.inspection.snap import accuracies, mean, snap
 from modgrok.inspection.spectrum import Periodicity, periodicity
-from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves
+from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
 from modgrok.networks.circuit import Circuit, Expert
-from modgrok.networks.models.power import expert_blocks
 from modgrok.networks.network import Network
 from modgrok.networks.verification import as_network
 from modgrok.results import Result, html_table, percent, plain
@@ -56,10 +54,7 @@ class ExpertInspection:
     @cached_property
     def periodicity(self) -> Periodicity:
         """The measure that training uses too, here in float64."""
-        with jax.enable_x64(True):
-            blocks = expert_blocks(self.expert, tuple(range(self.expert.terms)), self.expert.terms)
-            blocks = blocks._replace(weights=blocks.weights.astype(np.float64))
-            return Periodicity(*map(np.asarray, periodicity(blocks, self.residue_order.places)))
+        return periodicity(host_blocks(self.expert), self.residue_order.places)
 
     @property
     def block_ipr(self) -> Float[np.ndarray, "block width"]:

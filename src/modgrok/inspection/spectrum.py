@@ -13,10 +13,12 @@ drives many neurons towards zero, and their ratio must not become 0/0.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import NamedTuple
 
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Bool, Float
 
 from modgrok.inspection.order import Places
 from modgrok.networks.circuit import Weights
@@ -43,61 +45,70 @@ class Periodicity(NamedTuple):
     def active(self) -> Bool[Weights, "width"]:
         return self.alive & ~self.constant
 
-    def mean(self) -> Float[Array, ""]:
+    def mean(self) -> Float[Weights, ""]:
         """The mean IPR over all neurons."""
         return masked_mean(self.ipr, ~self.constant)
 
-    def mean_alive(self) -> Float[Array, ""]:
+    def mean_alive(self) -> Float[Weights, ""]:
         """The mean IPR over the living ones."""
         return masked_mean(self.ipr, self.active)
 
 
-def masked_mean(values: Float[Weights, "width"], mask: Bool[Weights, "width"]) -> Float[Array, ""]:
+def masked_mean(values: Float[Weights, "width"], mask: Bool[Weights, "width"]) -> Float[Weights, ""]:
     """The mean where the mask is true; 0 of nothing: networks may have no living neuron."""
-    return jnp.sum(jnp.where(mask, values, 0)) / jnp.maximum(jnp.sum(mask), 1)
+    xp = arrays_of(values)
+    return xp.asarray(xp.sum(xp.where(mask, values, 0)) / xp.maximum(xp.sum(mask), 1))
+
+
+def arrays_of(weights: Weights) -> ModuleType:
+    """NumPy for weights on the host, where nothing has to be compiled, else JAX; the formulas are the same."""
+    return np if isinstance(weights, np.ndarray) else jnp
 
 
 def periodicity(blocks: Blocks, places: Places) -> Periodicity:
     """IPR of every neuron in an order, which neurons are alive, and which are constant."""
+    xp = arrays_of(blocks.weights)
     power = block_power(blocks, places)
-    total = jnp.sum(power, axis=-1)
-    share = power / jnp.where(total > 0, total, 1)[..., None]
-    block_ipr = jnp.sum(share**2, axis=-1)
-    axes = jnp.asarray(blocks.places)
-    has_places = jnp.asarray(places.period)[axes] > 0
+    total = xp.sum(power, axis=-1)
+    share = power / xp.where(total > 0, total, 1)[..., None]
+    block_ipr = xp.sum(share**2, axis=-1)
+    axes = xp.asarray(blocks.places)
+    has_places = xp.asarray(places.period)[axes] > 0
     counted = (total > 0) & has_places[:, None]
-    count = jnp.sum(counted, axis=0)
-    ipr = jnp.sum(jnp.where(counted, block_ipr, 0), axis=0) / jnp.maximum(count, 1)
-    flat = jnp.where((axes < len(places.period) - 1)[:, None], (share[..., 0] > 1 - CONSTANT) | (total == 0), True)
+    count = xp.sum(counted, axis=0)
+    ipr = xp.sum(xp.where(counted, block_ipr, 0), axis=0) / xp.maximum(count, 1)
+    flat = xp.where((axes < len(places.period) - 1)[:, None], (share[..., 0] > 1 - CONSTANT) | (total == 0), True)
     living = alive(blocks)
-    constant = jnp.all(flat, axis=0) & jnp.any(counted, axis=0)
-    return Periodicity(block_ipr, jnp.where(jnp.any(has_places), ipr, jnp.nan), living, constant)
+    constant = xp.all(flat, axis=0) & xp.any(counted, axis=0)
+    return Periodicity(block_ipr, xp.where(xp.any(has_places), ipr, xp.nan), living, constant)
 
 
-def block_power(blocks: Blocks, places: Places) -> Float[Array, "block width frequency"]:
+def block_power(blocks: Blocks, places: Places) -> Float[Weights, "block width frequency"]:
     """Squared one-sided DFT of every block scaled to largest weight 1, over its places; 0 past half of the period."""
-    weights, axes = blocks.weights, jnp.asarray(blocks.places)
-    largest = jnp.max(jnp.abs(weights), axis=-1, keepdims=True)
-    weights = weights / jnp.where(largest > 0, largest, 1)
+    xp = arrays_of(blocks.weights)
+    weights, axes = blocks.weights, xp.asarray(blocks.places)
+    largest = xp.max(xp.abs(weights), axis=-1, keepdims=True)
+    weights = weights / xp.where(largest > 0, largest, 1)
     length = weights.shape[-1]
-    place, period = jnp.asarray(places.place)[axes], jnp.asarray(places.period)[axes]
-    frequency = jnp.arange(length // 2 + 1)
-    turns = (frequency[None, :, None] * place[:, None, :]) % jnp.maximum(period, 1)[:, None, None]
-    angle = 2 * jnp.pi * turns / jnp.maximum(period, 1)[:, None, None]
+    place, period = xp.asarray(places.place)[axes], xp.asarray(places.period)[axes]
+    frequency = xp.arange(length // 2 + 1)
+    turns = (frequency[None, :, None] * place[:, None, :]) % xp.maximum(period, 1)[:, None, None]
+    angle = 2 * xp.pi * turns / xp.maximum(period, 1)[:, None, None]
     used = (place >= 0)[:, None, :] & (2 * frequency[None, :] <= period[:, None])[:, :, None]
-    cosine, sine = (jnp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (jnp.cos, jnp.sin))
-    return jnp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + jnp.einsum("bfp,bwp->bwf", sine, weights) ** 2
+    cosine, sine = (xp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (xp.cos, xp.sin))
+    return xp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + xp.einsum("bfp,bwp->bwf", sine, weights) ** 2
 
 
-def neuron_norm(blocks: Blocks) -> Float[Array, "width"]:
+def neuron_norm(blocks: Blocks) -> Float[Weights, "width"]:
     """Length of each neuron's weights over all its blocks."""
-    return jnp.sqrt(jnp.sum(blocks.weights**2, axis=(0, 2)))
+    xp = arrays_of(blocks.weights)
+    return xp.sqrt(xp.sum(blocks.weights**2, axis=(0, 2)))
 
 
-def alive(blocks: Blocks) -> Bool[Array, "width"]:
+def alive(blocks: Blocks) -> Bool[Weights, "width"]:
     """Which neurons have a squared norm above `ALIVE` times the largest one; none if all weights are zero.
 
     The square is the share of the weights that weight decay has left to a neuron.
     """
     square = neuron_norm(blocks) ** 2
-    return square > ALIVE * jnp.max(square)
+    return square > ALIVE * square.max()

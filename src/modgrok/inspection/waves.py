@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from itertools import product
 from math import gcd
 
-import jax
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
 from modgrok.inspection.order import Labels
 from modgrok.inspection.spectrum import CONSTANT, alive, neuron_norm
 from modgrok.networks.circuit import Expert
+from modgrok.networks.models import Blocks
 from modgrok.networks.models.power import expert_blocks
 
 TIE = 1e-9
@@ -181,12 +181,17 @@ def label_waves(labels: Labels) -> list[Complex[np.ndarray, "p frequency"]]:
     return [*inputs, readout]
 
 
+def host_blocks(expert: Expert) -> Blocks:
+    """The blocks of an expert in float64 on the host."""
+    embed, readout = (np.asarray(weights, np.float64) for weights in (expert.embed, expert.readout))
+    return expert_blocks(Expert(embed, readout, expert.power), tuple(range(expert.terms)), expert.terms)
+
+
 def _alive_and_constant(
     expert: Expert, share: Float[np.ndarray, "block width frequency"], total: Float[np.ndarray, "block width"]
 ) -> tuple[Bool[np.ndarray, "width"], Bool[np.ndarray, "width"]]:
-    with jax.enable_x64(True):
-        blocks = expert_blocks(expert, tuple(range(expert.terms)), expert.terms)
-        living, norm = np.asarray(alive(blocks)), np.asarray(neuron_norm(blocks))
+    blocks = host_blocks(expert)
+    living, norm = np.asarray(alive(blocks)), np.asarray(neuron_norm(blocks))
     flat = (share[:-1, :, 0] > 1 - CONSTANT) | (total[:-1] == 0)
     return living, (norm > 0) & flat.all(axis=0)
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.errors import InputError
-from modgrok.networks.circuit import Expert
+from modgrok.networks.circuit import Expert, Weights
 from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum
 
 
@@ -64,10 +65,11 @@ def expert_blocks(expert: Expert, inputs: tuple[int, ...], output: int) -> Block
 
     Where inputs and classes differ in number, the shorter blocks are filled up with zeros.
     """
-    embed, readout = jnp.swapaxes(expert.embed, 1, 2), jnp.asarray(expert.readout)[None]
+    xp = np if isinstance(expert.embed, np.ndarray) else jnp
+    embed, readout = xp.swapaxes(expert.embed, 1, 2), xp.asarray(expert.readout)[None]
     length = max(embed.shape[-1], readout.shape[-1])
 
-    def padded(weights: Array) -> Array:
-        return jnp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
+    def padded(weights: Weights) -> Weights:
+        return xp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
 
-    return Blocks(jnp.concatenate([padded(embed), padded(readout)]), (*inputs, output))
+    return Blocks(xp.concatenate([padded(embed), padded(readout)]), (*inputs, output))
