@@ -9,6 +9,7 @@ from math import isnan
 import pytest
 from rich.console import Console
 
+from modgrok import cli
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
 from modgrok.errors import InputError
@@ -129,3 +130,13 @@ def test_a_case_that_cannot_be_read_is_refused():
         bench(rounds=0)
     with pytest.raises(InputError, match="bench times train, got 'predict'"):
         bench("predict")
+
+
+def test_a_training_that_diverges_at_once_ends_with_its_diagnosis(tmp_path, capsys):
+    words = ["train", "n1 n2", "--mod", "5", "--steps", "2", "--width", "3", "--init-scale", "1e20"]
+    assert cli.main([*words, "--out", str(tmp_path / "run")]) == 0
+    assert "Diverged: by step 0" in capsys.readouterr().out
+    assert cli.main([*words, "--out", str(tmp_path / "run"), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["diagnosis"]["outcome"], result["final"]["train_loss"]) == ("diverged", None)
+    assert result["expected_accuracy"]["value"] is None

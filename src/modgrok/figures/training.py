@@ -41,7 +41,8 @@ def draw_losses(axes: Axes, curves: Columns) -> None:
     for name, colour in (("train", TRAIN), ("test", TEST)):
         plot_known(axes, curves, f"{name}_loss", color=colour, label=name)
     axes.set(yscale="log", xlabel="steps", ylabel="loss")
-    axes.legend()
+    if axes.get_legend_handles_labels()[0]:  # a training that diverged at once has no loss to show
+        axes.legend()
 
 
 def draw_accuracies(axes: Axes, curves: Columns) -> None:
