@@ -202,7 +202,7 @@ def entries(study: Study, nets: list[Net], curves: Metrics) -> Iterator[Values]:
         }
 
 
-def rounded(value: float | np.floating | Array) -> float | None:
+def rounded(value: float | np.floating | jax.Array) -> float | None:
     """Four significant digits; None where training diverged."""
     return float(f"{value:.4g}") if np.isfinite(value) else None
 
