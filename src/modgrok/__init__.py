@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
-    from modgrok.inspection.inspecting import Inspection, inspect
+    from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
     from modgrok.networks.export import Exported, export
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
+    from modgrok.training.inspecting import inspect
     from modgrok.training.mixture import mix
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
@@ -45,7 +46,7 @@ HOMES = {
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
     "loss_law.expectation": ("Expectation",),
-    "inspection.inspecting": ("Inspection", "inspect"),
+    "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
     "networks.export": ("Exported", "export"),
     "networks.network": ("Network",),
@@ -55,6 +56,7 @@ HOMES = {
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
+    "training.inspecting": ("inspect",),
     "training.mixture": ("mix",),
     "training.comparison": ("Comparison", "compare"),
     "training.run": ("Run", "load_run"),

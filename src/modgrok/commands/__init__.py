@@ -13,7 +13,7 @@ COMMANDS = {
     "runs": "list the runs in a folder: what, which settings, how far, how good",
     "compare": "show runs side by side: curves on one figure, settings that differ, numbers",
     "watch": "show how far a run is that another process trains",
-    "inspect": "spectra, phases and the analytical network nearest to a trained one",
+    "inspect": "what the logits of a network compute, its spectra and phases, with figures",
     "census": "train thousands of networks by a plan, and draw, fit and query what they show",
     "bench": "measure training speed side by side with the loops that people write",
     "mix": "train experts on sums and products, and join them into a network for a polynomial",

@@ -11,7 +11,7 @@ import numpy as np
 
 from modgrok.errors import InputError
 from modgrok.files import read_columns, read_json, write_json, write_parquet
-from modgrok.inspection.inspecting import Inspection, inspect
+from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, function_order
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.law import expected_from_loss
@@ -21,6 +21,7 @@ from modgrok.results import Result, frame, html_table, percent, plain
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
+from modgrok.training.inspecting import inspect
 from modgrok.training.run_folder import FILES, MADE_BY, METRICS, NEURONS, RESULT, load_config
 from modgrok.training.snapshots import Snapshots, snapshots_in
 from modgrok.training.steps import Metrics
@@ -152,7 +153,7 @@ class Run(Result):
         return training_figure(self.curves, self.neurons, self.title, log_steps)
 
     def inspect(self, **options: Any) -> Inspection:
-        """What the trained network computes with: `mg.inspect` of this run, with its options."""
+        """What the trained network computes with, over its snapshots too: `mg.inspect` of this run, with its options."""
         return inspect(self, **options)
 
     @property
