@@ -54,10 +54,8 @@ def inspect(
 
 def kept_film(network: Any) -> Iterable[tuple[int, Network]] | None:
     """The snapshots of a run, or of the one in a folder; None where there are none."""
-    if isinstance(network, (str, Path)):
-        kept = snapshots_in(Path(network))
-    else:
-        kept = getattr(network, "snapshots", {})
+    is_path = isinstance(network, (str, Path))
+    kept = snapshots_in(Path(network)) if is_path else getattr(network, "snapshots", {})
     return kept.items() if kept else None
 
 

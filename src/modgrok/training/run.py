@@ -153,7 +153,7 @@ class Run(Result):
         return training_figure(self.curves, self.neurons, self.title, log_steps)
 
     def inspect(self, **options: Any) -> Inspection:
-        """What the trained network computes with, over its snapshots too: `mg.inspect` of this run, with its options."""
+        """What the trained network computes, and its film where there are snapshots: `mg.inspect` with its options."""
         return inspect(self, **options)
 
     @property
