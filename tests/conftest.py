@@ -28,8 +28,8 @@ import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
-PLAIN = set("Any None Path bool bytes complex dict float frozenset int list object set str tuple".split())
-PLAIN |= set("Callable Iterable Iterator Mapping Sequence".split())
+CONTAINERS = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence", "dict", "frozenset", "list", "set", "tuple"}
+PLAIN = CONTAINERS | {"Any", "None", "Path", "bool", "bytes", "complex", "float", "int", "object", "str"}
 """Names in annotations that speak of no array: functions with these alone are left to mypy, which costs no time."""
 
 
