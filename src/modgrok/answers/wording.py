@@ -1,0 +1,88 @@
+"""An answer in sentences, as a colleague would give it: what the function is, and whether a network will learn it."""
+
+from __future__ import annotations
+
+from modgrok.answers.disguise import Disguise
+from modgrok.loss_law.expectation import Expectation, span_text
+from modgrok.results import percent
+from modgrok.separable.classification import Classification, FamilyVerdict
+from modgrok.separable.symmetries import Symmetries
+
+SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
+"""Expected accuracies from which on a network "should learn" a function, "learns most of it", "about half", "a part"."""
+
+
+def what_it_is(found: Classification, closed: Disguise | None) -> str:
+    """The verdict as the end of a sentence that begins with the function: 'is a sum, 2 n1 + 3 n2'."""
+    best = found.best
+    if best is None:
+        return why_it_is_nothing(found)
+    if best.family == "constant":
+        return "is constant"
+    if best.family == "one-variable":
+        return "depends on one variable alone"
+    kind = "product" if best.family == "multiplicative" else "sum"
+    if closed is not None:
+        return f"is a {kind}, {closed}" if closed.plain else f"is a {kind} in disguise: {closed}"
+    return f"is a {kind} in disguise: {relabelled(best)}"
+
+
+def relabelled(best: FamilyVerdict) -> str:
+    """What a witness without a closed form says."""
+    witness = best.verdict.witness
+    parts = len(witness.g) if witness is not None else 2
+    names = " + ".join(f"g{s}(n{s})" for s in range(1, parts + 1))
+    return f"h({names}) over {best.group}, with relabellings g and h"
+
+
+def why_it_is_nothing(found: Classification) -> str:
+    """No family is known to fit: that is proved, or it is open which one might."""
+    undecided = [f"a {named(f.family)}" for f in found.families if f.verdict.status == "unknown"]
+    if undecided:
+        return f"may be {' or '.join(undecided)} in disguise: that was not decided with this effort"
+    names = [named(f.family) for f in found.families]
+    none = f"neither a {names[0]} nor a {' nor a '.join(names[1:])}" if len(names) > 1 else f"no {names[0]}"
+    return f"is {none} in disguise; that is proved"
+
+
+def named(family: str) -> str:
+    return {"additive": "sum", "multiplicative": "product"}.get(family, family)
+
+
+def will_it_learn(expected: Expectation, fraction: float) -> str:
+    """What is expected of a network, how sure that is, and from what."""
+    part = share_text(fraction)
+    if expected.value is None or expected.low is None or expected.high is None:
+        return f"Whether a network learns it from {part} is not known: {expected.reason}."
+    value, low = expected.value, expected.low
+    if value >= SURE and low >= LIKELY:
+        lead = f"A network should learn it from {part}"
+    elif value >= SURE:
+        lead = f"A network often learns it from {part}, but not always"
+    elif value >= LIKELY:
+        lead = f"A network learns most of it from {part}"
+    elif value >= HALF:
+        lead = f"A network learns more than half of it from {part}"
+    elif value >= LITTLE:
+        lead = f"A network learns a part of it from {part}"
+    else:
+        lead = f"A network will hardly learn it from {part}"
+    return (
+        f"{lead}: expect {percent(value, 0)} of the unseen cells right, and {span_text(low, expected.high)} in nine "
+        "cases of ten."
+    )
+
+
+def share_text(fraction: float) -> str:
+    return "half of its table" if fraction == 0.5 else f"{100 * fraction:g} % of its table"
+
+
+def structure(symmetries: Symmetries) -> str:
+    """Symmetries beyond the class, in a sentence; empty where there are none but the trivial ones."""
+    found = []
+    if symmetries.shifts > 1:
+        found.append(f"{symmetries.shifts:,} of the {symmetries.cells[0]:,} shifts (n1 + s, n2 + t)")
+    if (symmetries.scalings or 1) > 1:
+        found.append(f"{symmetries.scalings:,} of the {symmetries.cells[1]:,} scalings (s n1, t n2)")
+    lead = f"{' and '.join(found)} permute its values" if found else "no shift and no scaling permutes its values"
+    return f"{lead}; its one-hot tensor spreads over {percent(symmetries.characters, 1)} of the frequency pairs"
