@@ -108,7 +108,7 @@ def training_rows(
     order = jnp.argsort(key)
     fill = (0, round_up(rows, tiling_of(modulus).rows) - rows)
     a, b = inputs[order, 0], padded_modulus(modulus) + inputs[order, 1]
-    return TrainingRows(*(jnp.pad(array, fill) for array in (a, b, targets[order])), count.reshape(1))
+    return TrainingRows(jnp.pad(a, fill), jnp.pad(b, fill), jnp.pad(targets[order], fill), count.reshape(1))
 
 
 def padded(tree: Any, model: Model) -> Any:
