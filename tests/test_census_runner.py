@@ -111,11 +111,8 @@ def test_the_verb_takes_a_file_trains_annotates_and_goes_on(tmp_path):
     assert (first.networks, first.planned, first.finished, first.networks_trained) == (3, 3, True, 3)
     assert first.networks_per_second > 0 and 0 < first.device_share <= 1
     assert "verdict" not in store.read_rows(folder).column_names
-    assert (
-        first.files == tuple(sorted(folder.glob("part-*.parquet")))
-        and len(parts) == 3
-        and done == [(1, 3), (2, 3), (3, 3)]
-    )
+    assert first.files == (folder / "census.parquet",) and first.files[0].exists()
+    assert len(parts) == 3 and done == [(1, 3), (2, 3), (3, 3)]
     again = runner.census(str(plan), str(folder), on_part=parts.append)
     assert len(parts) == 3 and again.finished and len(store.read_annotated(folder)) == 3
     assert again.files[0] == folder / "census.parquet" and isinstance(again.to_json()["seconds"], float)

@@ -143,7 +143,7 @@ def census(
         store.gather(folder)
     return CensusRun(
         folder,
-        store.files(folder),
+        (folder / store.WHOLE,) if part is None else store.files(folder),
         len(store.finished_networks(folder)),
         plan.size(),
         trained.finished,
