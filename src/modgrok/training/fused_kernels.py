@@ -72,7 +72,7 @@ def residual_kernel(
         z = pair[0].astype(jnp.float32) + pair[1].astype(jnp.float32)
         return logits + triton.dot((z * z).astype(jnp.bfloat16), readout[pl.ds(k * tile, tile), :]), found
 
-    tiles = jnp.where(first < counted, width // tile, 0)
+    tiles = jnp.clip(counted - first, 0, 1) * (width // tile)  # no comparison: Triton's loops end at whole numbers
     zeros = jnp.zeros((tiling.rows, size), jnp.float32)
     logits, _ = jax.lax.fori_loop(0, tiles, add_neurons, (zeros, columns(0) if tiling.ahead else ()))
     hot = (targets[:, None] == jnp.arange(size)[None, :]).astype(jnp.float32)
