@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
     from modgrok.censuses.runner import CensusRun, census
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 HOMES = {
+    "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
     "censuses.runner": ("CensusRun", "census"),
@@ -65,6 +67,7 @@ __all__ = [
     "Expert",
     "Exported",
     "ExpressionError",
+    "Function",
     "InputError",
     "Inspection",
     "ItemResult",
@@ -86,6 +89,7 @@ __all__ = [
     "mix",
     "paper",
     "predict",
+    "read_function",
     "resume",
     "table",
     "train",

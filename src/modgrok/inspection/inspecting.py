@@ -23,7 +23,7 @@ from modgrok.compiler.plan import Plan, plan_by_terms
 from modgrok.errors import InputError
 from modgrok.files import write_parquet
 from modgrok.inspection.design import NearestDesign, nearest_design
-from modgrok.inspection.order import ORDER_NAMES, Labels, Order, function_order, natural_order
+from modgrok.inspection.order import ORDER_NAMES, Labels, Order, natural_order, order_of
 from modgrok.inspection.snap import accuracies, mean, snap
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
@@ -117,7 +117,7 @@ class Inspection(Result):
     def summary(self) -> str:
         found = statistics(self.experts)
         return (
-            f"{self.network.expression} mod {self.network.modulus}: {percent(found['common_frequency_share'], 1)} of "
+            f"{self.network.title}: {percent(found['common_frequency_share'], 1)} of "
             f"{found['alive']} living neurons on one frequency ({self.order} order), snapped network "
             f"{percent(self.accuracy)} right"
         )
@@ -151,7 +151,7 @@ class Inspection(Result):
             "one common frequency": percent(found["common_frequency_share"], 1),
             "snapped network": f"{percent(self.accuracy)} right",
         }
-        return html_table(facts, f"{self.network.expression} mod {self.network.modulus}")
+        return html_table(facts, self.network.title)
 
     def columns(self) -> dict[str, np.ndarray]:
         """One row per expert, neuron and block, as columns."""
@@ -204,7 +204,7 @@ def inspect_network(
     if labels is not None:
         orders = [[Order("witness", own)] for own in labels]
     elif len(circuit.experts) == 1:
-        orders = [[function_order(network.expression, network.modulus, order)]]
+        orders = [[order_of(network, order)]]
     else:
         orders = [
             list(expert_orders(e, order, own)) for e, own in zip(circuit.experts, plan_labels(network), strict=True)
@@ -217,7 +217,13 @@ def inspect_network(
 def snapped_network(network: Network, circuit: Circuit, experts: Sequence[ExpertInspection]) -> Network:
     snapped = replace(circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
     return Network.of_circuit(
-        snapped, network.expression, network.modulus, "snapped", plan=network.plan, settings=network.settings
+        snapped,
+        network.expression,
+        network.modulus,
+        "snapped",
+        function=network.function,
+        plan=network.plan,
+        settings=network.settings,
     )
 
 

@@ -1,6 +1,7 @@
 """The folder of a run, which belongs to one experiment:
 
 config.json             the `TrainConfig`
+function.npy            the table that is learned, -1 in unknown cells, where the function is no expression
 metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
 neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
 weights.safetensors     the trained network, in the one format of every modgrok network
@@ -11,11 +12,15 @@ curves.png, .svg        the figure of the training
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, write_json
+from modgrok.files import claim_folder, read_json, whole_file, write_json
 from modgrok.networks.storage import WEIGHTS
 from modgrok.training.config import TrainConfig
 
@@ -26,7 +31,8 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "checkpoint.safetensors",
     "result.json",
 )
-FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+FUNCTION = "function.npy"
+FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
 MADE_BY = "modgrok train"
 
 
@@ -38,7 +44,8 @@ def default_folder(config: TrainConfig) -> Path:
     words = "".join(c if c.isalnum() else "-" for c in config.expression.replace(" ", ""))[:40]
     named = ("expression", "modulus", "width", "steps", "seed")
     changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
-    return Path("runs") / f"{words}-mod{config.modulus}-width{config.width}-seed{config.seed}{''.join(changed)}"
+    what = f"mod{config.modulus}" if config.function is None else config.function.digest[:8]
+    return Path("runs") / f"{words}-{what}-width{config.width}-seed{config.seed}{''.join(changed)}"
 
 
 def load_config(folder: Path) -> TrainConfig:
@@ -47,9 +54,21 @@ def load_config(folder: Path) -> TrainConfig:
         raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
     stored = read_json(folder / CONFIG)
     try:
+        if "function" in stored:
+            stored |= {"function": load_function(folder, stored)}
         return TrainConfig(**stored)
-    except TypeError as error:
+    except (TypeError, KeyError) as error:
         raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
+
+
+def load_function(folder: Path, stored: dict[str, Any]) -> Function:
+    """The table of the run in a folder."""
+    found, about = read_table(folder / FUNCTION), stored["function"]
+    names = tuple(about["variables"])
+    function = from_table(found.table, stored["modulus"], stored["expression"], names, str(found.path))
+    if function.digest != about["digest"]:
+        raise InputError(f"{found.path} is not the table that the run was trained on; start again with --overwrite")
+    return function
 
 
 def is_finished(config: TrainConfig, folder: Path) -> bool:
@@ -57,7 +76,7 @@ def is_finished(config: TrainConfig, folder: Path) -> bool:
     if not (folder / RESULT).exists():
         return False
     result = read_json(folder / RESULT)
-    return bool(isinstance(result, dict) and result.get("finished") and result.get("config") == asdict(config))
+    return bool(isinstance(result, dict) and result.get("finished") and result.get("config") == config.to_json())
 
 
 def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
@@ -72,15 +91,18 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
     if not (overwrite and folder.is_dir()):
         claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
-    write_json(folder / CONFIG, asdict(config))
+    if config.function is not None:
+        with whole_file(folder / FUNCTION) as temporary:
+            np.save(temporary, config.function.table)
+    write_json(folder / CONFIG, config.to_json())
 
 
 def difference(stored: TrainConfig, config: TrainConfig) -> str:
     """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
     changed = [
         f"{name} is {before!r} there and {after!r} here"
-        for (name, before), after in zip(asdict(stored).items(), asdict(config).values(), strict=True)
-        if before != after and name != "steps"
+        for name, before in (stored.to_json() | {"function": stored.function}).items()
+        if before != (after := getattr(config, name)) and name != "steps"
     ]
     if config.steps < stored.steps:
         changed.append(f"it has {stored.steps} steps, more than {config.steps}")

@@ -12,15 +12,16 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from modgrok.algebra.function import FunctionLike
 from modgrok.files import read_columns, read_json, write_json, write_parquet
-from modgrok.inspection.order import Order, function_order
+from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.results import Result, html_table, percent, plain
 from modgrok.training.checkpoints import COLUMNS, Training, begin, load_checkpoint, save_checkpoint
-from modgrok.training.config import TrainConfig, check_modulus_of
+from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
 from modgrok.training.run_folder import (
@@ -89,12 +90,12 @@ class Run(Result):
 
     @property
     def train_rows(self) -> int:
-        return train_count(self.config.fraction, self.network.rows)
+        return train_count(self.config.fraction, self.network.known_rows)
 
     @property
     def residue_order(self) -> Order:
         """The order of residues in which periodicity was measured."""
-        return function_order(self.config.expression, self.config.modulus, self.config.order)
+        return order_of(self.config, self.config.order)
 
     @property
     def ipr_blocks(self) -> list[str]:
@@ -121,16 +122,22 @@ class Run(Result):
     def summary(self) -> str:
         final = self.final
         return (
-            f"{self.config.expression} mod {self.config.modulus}, {self.config.model}, step {self.step}: "
+            f"{self.config.title}, {self.config.model}, step {self.step}: "
             f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, "
-            f"{self.diagnosis.outcome}"
+            f"{self.diagnosis.outcome}{self.predicted}"
         )
+
+    @property
+    def predicted(self) -> str:
+        """Where the table has unknown cells, that the network predicts them."""
+        unknown = self.network.rows - self.network.known_rows
+        return f"; network.table() predicts the {unknown:,} unknown cells" if unknown else ""
 
     def to_json(self) -> dict[str, Any]:
         """The summary of the run; numbers that do not exist are null."""
         return plain(
             {
-                "config": self.config,
+                "config": self.config.to_json(),
                 "folder": self.folder,
                 "finished": self.finished,
                 "reused": self.reused,
@@ -141,7 +148,8 @@ class Run(Result):
                 "order": self.residue_order.name,
                 "ipr_blocks": self.ipr_blocks,
                 "train_rows": self.train_rows,
-                "test_rows": self.network.rows - self.train_rows,
+                "test_rows": self.network.known_rows - self.train_rows,
+                "unknown_cells": self.network.rows - self.network.known_rows,
                 "seconds": self.seconds,
                 "steps_per_second": self.steps_per_second,
                 "device": self.device,
@@ -162,11 +170,11 @@ class Run(Result):
         }
         if self.folder is not None:
             facts["folder"] = str(self.folder)
-        return html_table(facts, f"{self.config.expression} mod {self.config.modulus}, {self.config.model}")
+        return html_table(facts, f"{self.config.title}, {self.config.model}")
 
 
 def train(
-    expression: str,
+    function: FunctionLike,
     mod: int | None = None,
     *,
     model: str = "power",
@@ -198,8 +206,10 @@ def train(
     """Train a network on a part of a function's table, and measure what it learns.
 
     Args:
-        expression: the function, such as "n1 n2"; it may end with its modulus.
-        mod: the modulus.
+        function: an expression such as "n1 n2", which may end with its modulus; a table of values, as an array or as a
+            .csv, .npy or .parquet file; or a Python function of residues (`algebra.function`). Cells of a table that
+            are unknown neither train nor test: the network predicts them.
+        mod: the modulus; of a table, the number of its values.
         model: "power" (the paper's two-layer network), "mlp" or "transformer".
         width, power, depth, activation, norm, dropout: of the model; None is what suits it.
         loss: "mse" or "cross-entropy".
@@ -225,7 +235,7 @@ def train(
     (20, (5,))
     """
     settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
-    config = TrainConfig(**settings | {"modulus": check_modulus_of(expression, mod)})
+    config = TrainConfig.of(settings.pop("function"), mod, **settings)
     return train_config(
         config, out, overwrite=overwrite, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop
     )
@@ -328,6 +338,5 @@ def write_run(run: Run, folder: Path) -> None:
     write_parquet(folder / METRICS, run.metrics)
     write_parquet(folder / NEURONS, run.neurons)
     run.network.save(folder / WEIGHTS)
-    title = f"{run.config.expression} mod {run.config.modulus}"
-    save_figure(training_figure(run.metrics, run.neurons, title), folder / "curves")
+    save_figure(training_figure(run.metrics, run.neurons, run.config.title), folder / "curves")
     write_json(folder / RESULT, run.to_json())

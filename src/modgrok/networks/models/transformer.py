@@ -119,8 +119,8 @@ class Transformer(Model):
         return layer_norm(stream[:, -1], params.norms[0] if params.norms else None) @ params.readout
 
     def blocks(self, params: TransformerWeights) -> Blocks:
-        """The dimensions of the embedding, which all variables share; they are laid out by the first."""
-        return Blocks(jnp.swapaxes(params.embed[None], 1, 2), (0,))
+        """The dimensions of the embedding, which all variables share; laid out by the first with most values."""
+        return Blocks(jnp.swapaxes(params.embed[None], 1, 2), (self.residues.index(self.largest),))
 
     def activations(self) -> int:
         token = (8 + 2 * EXPANSION) * self.width
