@@ -25,7 +25,7 @@ def test_a_table_is_answered_like_its_expression():
     written, given, told = classify("x^2 y + 3", mod=31), classify(table), classify(table.astype(np.uint8), mod=31)
     assert same(written, given) and same(given, told)
     assert written.expression == "n1^2 n2 + 3" and given.expression is None
-    assert check_witness(table, given.witness)
+    assert check_witness(table, given.group_order, given.witness.absorbing, given.witness)
     assert same(classify("x^2 y + 3 mod 31"), written) and classify("x^2 y + 3 mod 31").expression == "n1^2 n2 + 3"
 
 

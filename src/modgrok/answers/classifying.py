@@ -14,7 +14,7 @@ from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
 from modgrok.results import Result, html_table, percent
 from modgrok.separable.classification import FamilyVerdict, classify_table, verdict_in_words
-from modgrok.separable.decision import TIME_LIMIT
+from modgrok.separable.decision import EFFORT
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
 LONGEST_NAME = 40
@@ -77,7 +77,7 @@ def classify(
     mod: int | None = None,
     *,
     fraction: float = 0.5,
-    time_limit: float = TIME_LIMIT,
+    effort: float = EFFORT,
     probe: bool = False,
     progress: Progress | None = None,
 ) -> Answer:
@@ -88,7 +88,8 @@ def classify(
             a Python function of residues (`algebra.function`).
         mod: the modulus p. May be left out where the expression ends in "mod 31", and for a table.
         fraction: the share of the table that would be trained on.
-        time_limit: seconds for each family; then its verdict is "unknown".
+        effort: how hard to try before the verdict is "unknown": counted in steps, not in seconds, so that the answer is
+            the same on every machine. 1 is a few seconds at most, 10 ten times as much.
         probe: whether to train one small network too, and to read what its training loss says.
         progress: called while the probe trains.
 
@@ -107,7 +108,7 @@ accuracy not known>
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
     modulus = decided_modulus(asked)
-    found = classify_table(asked.table, modulus, fraction=fraction, time_limit=time_limit)
+    found = classify_table(asked.table, modulus, fraction=fraction, effort=effort)
     expected = expected_from_table(
         asked.table,
         modulus,

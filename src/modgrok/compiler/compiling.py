@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +29,7 @@ DTYPES = ("float32", "float64")
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
 
-LARGEST_DECISION, DECISION_NODES = 257, 2000
+LARGEST_DECISION, DECISION_EFFORT = 257, 0.1
 """Up to which modulus, and for how many search steps, the compiler looks for h(g1 + g2) in disguise."""
 
 
@@ -221,7 +220,7 @@ def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
     if modulus > LARGEST_DECISION:
         return
     for order, absorbing in [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]:
-        found = decide(table, order, absorbing, time_limit=inf, node_limit=DECISION_NODES).witness
+        found = decide(table, order, absorbing, effort=DECISION_EFFORT).witness
         if found is not None:
             yield found
 
