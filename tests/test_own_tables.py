@@ -66,15 +66,12 @@ def test_losses_and_accuracies_are_over_the_known_cells_alone(model):
 
 
 def test_an_unknown_cell_has_no_influence_and_a_known_one_has():
-    full = np.where(PARTIAL < 0, 0, PARTIAL)
-    runs = [train(table, fraction=1.0, **SMALL).network for table in (PARTIAL, PARTIAL.astype(float), full)]
-    same, other = (np.array_equal(runs[0].params.embed, network.params.embed) for network in runs[1:])
-    assert same and not other
-    unread = PARTIAL.copy()
-    unread[:, 2] = -1  # nothing is known of n2 = 2: its weights get no gradient, and only decay
-    first, last = (train(unread, fraction=1.0, weight_decay=0.0, width=8, steps=k).network for k in (1, 4))
-    assert np.array_equal(first.params.embed[1, 2], last.params.embed[1, 2])
-    assert not np.array_equal(first.params.embed[1, 1], last.params.embed[1, 1])
+    table, settings = WHOLE.copy(), {"fraction": 1.0, "weight_decay": 0.0, "width": 8}
+    table[:, 2] = -1  # nothing is known of n2 = 2: without decay its weights stay what they were
+    first, last = (train(table, steps=k, **settings).network.params.embed for k in (1, 4))
+    assert np.array_equal(first[1, 2], last[1, 2]) and not np.array_equal(first[1, 1], last[1, 1])
+    table[0, 0] = 1
+    assert not np.array_equal(last, train(table, steps=4, **settings).network.params.embed)
 
 
 @pytest.mark.parametrize("name", ["power", "mlp"])
@@ -144,10 +141,8 @@ def test_a_run_is_whole_in_its_folder_and_goes_on_bit_for_bit(tmp_path):
     assert stored.config == first.config and stored.network.variables == ["a", "b"]
     assert json.loads((tmp_path / "run" / "config.json").read_text())["function"]["variables"] == ["a", "b"]
     resumed = resume(tmp_path / "run", steps=8)
-    for ours, theirs in zip(
-        jax.tree.leaves(resumed.network.params), jax.tree.leaves(unbroken.network.params), strict=True
-    ):
-        assert np.array_equal(ours, theirs)
+    assert np.array_equal(resumed.network.params.embed, unbroken.network.params.embed)
+    assert np.array_equal(resumed.network.params.readout, unbroken.network.params.readout)
     assert resumed.metrics["test_loss"].tolist() == unbroken.metrics["test_loss"].tolist()
     assert read_function(tmp_path / "run" / "function.npy", 6) == first.config.function
 
@@ -248,6 +243,7 @@ def test_train_takes_a_table(tmp_path, capsys, monkeypatch):
 )
 def test_a_command_line_without_one_function_is_refused(arguments, message, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    assert main(["train", *arguments]) == 2
+    with pytest.raises(SystemExit, match="2"):
+        main(["train", *arguments])
     error = capsys.readouterr().err
     assert message in error and error.count("\n") == 1 and not list(tmp_path.iterdir())

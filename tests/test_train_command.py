@@ -38,7 +38,7 @@ def test_every_setting_is_a_flag(tmp_path):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     flags = {action.dest for action in parser._actions}
-    assert set(vars(TrainConfig("n1", 2))) - {"modulus"} | {"mod"} <= flags
+    assert set(vars(TrainConfig("n1", 2))) - {"modulus", "function"} | {"mod", "table"} <= flags
     args = parser.parse_args(
         [*SMALL, "--learning-rate", "0.02", "--power", "3", "--order", "additive", "--eps", "1e-7"]
     )
