@@ -217,7 +217,7 @@ def verify(
         raise InputError(f"the seed must be a whole number of at least 0, got {seed}")
     if sample is None and total > LARGEST_CHECK:
         raise InputError(
-            f"the table has {total:,} rows, more than {LARGEST_CHECK:,}; "
+            f"the table has {network.modulus}^{network.model.variables} rows, more than {LARGEST_CHECK:,}; "
             "check some of them: sample=100000 (--sample 100000)"
         )
     count = total if sample is None else min(sample, total)
