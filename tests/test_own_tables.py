@@ -19,6 +19,7 @@ from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
+from modgrok.training.inspecting import inspect
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.runs import load_run, resume, train
 
@@ -192,10 +193,15 @@ def test_a_network_keeps_its_table_in_its_file(tmp_path, partial_run):
 
 
 def test_a_square_table_is_inspected_in_the_order_of_its_function():
-    from modgrok.inspection.inspecting import inspect
-
     found = inspect(train(lambda a, b: 3 * a * b, mod=7, width=8, steps=2))
     assert found.order == "multiplicative" and "(7 × 7 → 7)" in repr(found)
+
+
+def test_a_partial_table_of_any_shape_can_be_inspected(partial_run):
+    found = inspect(partial_run)
+    assert "other numbers of inputs and classes" in found.no_weights_view
+    assert found.logits.inputs.power.shape == PARTIAL.shape
+    assert found.training.sum() == partial_run.train_rows and not found.training[PARTIAL.reshape(-1) < 0].any()
 
 
 # ------------------------------------------------------------------------------------------------- the order

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
-    from modgrok.inspection.inspecting import Inspection, inspect
+    from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
     from modgrok.networks.export import Exported, export
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from modgrok.reproduction.item import ItemResult
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.config import TrainConfig
+    from modgrok.training.inspecting import inspect
     from modgrok.training.mixture import mix
     from modgrok.training.runs import Run, load_run, resume, train
 
@@ -43,7 +44,7 @@ HOMES = {
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
     "loss_law.expectation": ("Expectation",),
-    "inspection.inspecting": ("Inspection", "inspect"),
+    "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
     "networks.export": ("Exported", "export"),
     "networks.network": ("Network",),
@@ -53,6 +54,7 @@ HOMES = {
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
+    "training.inspecting": ("inspect",),
     "training.mixture": ("mix",),
     "training.runs": ("Run", "load_run", "resume", "train"),
 }

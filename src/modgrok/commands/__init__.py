@@ -10,7 +10,7 @@ COMMANDS = {
     "export": "write a network for ONNX runtimes or PyTorch",
     "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
     "train": "train networks on a function and watch them grok",
-    "inspect": "spectra, phases and the analytical network nearest to a trained one",
+    "inspect": "what the logits of a network compute, its spectra and phases, with figures",
     "census": "train thousands of networks by a plan, and draw, fit and query what they show",
     "bench": "measure training speed side by side with the loops that people write",
     "mix": "train experts on sums and products, and join them into a network for a polynomial",

@@ -179,6 +179,20 @@ def order_of(given: Given, name: str = "auto") -> Order:
     return order_of_table(given.function, name)
 
 
+def witness_of(given: Given) -> Labels | None:
+    """The places g_s(n_s) and h of the function that is meant; None where none are known."""
+    if given.function is None:
+        return function_witness(given.expression, given.modulus)
+    return table_witness(given.function)
+
+
+@lru_cache(maxsize=64)
+def table_witness(function: Function) -> Labels | None:
+    """The places that the decision finds for a whole table modulo one number; None where it finds none."""
+    found = witness_labels(function.table) if function.square and function.known is None else None
+    return None if found is None or found.period < 2 else found
+
+
 @lru_cache(maxsize=64)
 def order_of_table(function: Function, name: str = "auto") -> Order:
     """The order of a table, which may have unknown cells and different numbers of rows, columns and values."""
@@ -223,11 +237,32 @@ def chosen_order(name: str, modulus: int, terms: int, own: Callable[[], Order]) 
 def own_order(tree: Tree, modulus: int) -> Order:
     """From a plan of one expert for the expression, else from the witness of the decision, else a natural order."""
     terms = len(variable_names(tree))
-    found = named_order(plan_labels(tree, modulus))
+    found = named_order(own_labels(tree, modulus))
     if found is not None or modulus**terms > LARGEST_TABLE:
         return found or natural_order("additive", modulus, terms)
-    table = value_table(tree, modulus)
-    return named_order(witness_labels(table)) or fallback(table)
+    return fallback(value_table(tree, modulus))
+
+
+@lru_cache(maxsize=64)
+def function_witness(expression: str, modulus: int) -> Labels | None:
+    """The places g_s(n_s) and h of an expression as they are, with h(Σ g_s) its values; None where none are known.
+
+    `function_order` forgets what a natural order need not know: coefficients, exponents, constants. Here they are part
+    of the places. A variable that the function does not depend on lies at place 0.
+    """
+    found = own_labels(parse(expression, modulus), modulus)
+    if found is None:
+        return None
+    unread = (found.tables < 0).all(axis=1, keepdims=True)
+    return Labels(found.period, np.where(unread, 0, found.tables), found.outputs)
+
+
+def own_labels(tree: Tree, modulus: int) -> Labels | None:
+    """The places of a plan of one expert, else of the decision's witness, on a circle of at least two places."""
+    found = plan_labels(tree, modulus)
+    if (found is None or found.period < 2) and modulus ** len(variable_names(tree)) <= LARGEST_TABLE:
+        found = witness_labels(value_table(tree, modulus))
+    return None if found is None or found.period < 2 else found
 
 
 def plan_labels(tree: Tree, modulus: int) -> Labels | None:
