@@ -29,7 +29,7 @@ from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Hyper, Shape
 
-LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1, "depth": 1}
+LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1, "snapshots": 0, "depth": 1}
 """Whole numbers, and the least that each may be."""
 UPPER_ENDS = {
     "learning_rate": inf,
@@ -70,8 +70,8 @@ class TrainConfig:
     """One experiment. Whatever is not given, or None, becomes what suits the model and the optimiser at once.
 
     `power` None is the number of variables; `order` is that of the residues in which periodicity is measured, "auto"
-    for the function's own. Where the function is no expression, `function` has its table, `expression` its name and
-    `modulus` the number of its values.
+    for the function's own; `snapshots` is how many networks are kept along the way. Where the function is no
+    expression, `function` has its table, `expression` its name and `modulus` the number of its values.
     """
 
     expression: str
@@ -88,6 +88,7 @@ class TrainConfig:
     init_scale: float = PRESET
     seed: int = PRESET
     metrics_every: int = PRESET
+    snapshots: int = PRESET
     order: str = PRESET
     model: str = "power"
     depth: int = PRESET
