@@ -235,7 +235,7 @@ def test_train_takes_a_table(tmp_path, capsys, monkeypatch):
     shown = " ".join(capsys.readouterr().out.split())
     assert "mine.csv (4 × 5 → 6), power of width 8" in shown and "cells are unknown and took no part" in shown
     (folder,) = (tmp_path / "runs").iterdir()
-    assert folder.name.startswith("mine-csv-") and main(["verify", str(folder)]) in (0, 1)
+    assert folder.name.startswith("mine_csv-") and main(["verify", str(folder)]) in (0, 1)
 
 
 @pytest.mark.parametrize(

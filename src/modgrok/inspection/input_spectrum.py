@@ -28,7 +28,7 @@ class Axes:
     Where g takes every place k times, as n² does in logarithms, a wave of frequency f in g is one of k f on the axis.
     """
 
-    residues: tuple[Int[np.ndarray, "place"], Int[np.ndarray, "place"]]
+    residues: tuple[Int[np.ndarray, "first"], Int[np.ndarray, "second"]]
     steps: tuple[int, int]
     order: str
     sizes: tuple[int, int]
