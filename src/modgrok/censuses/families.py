@@ -22,7 +22,7 @@ from jaxtyping import Int
 from numpy.random import Generator
 
 from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.field import check_prime, powers
+from modgrok.algebra.field import check_modulus, powers
 from modgrok.algebra.function import Function, read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.table_files import SUFFIXES
@@ -48,7 +48,7 @@ class Table(NamedTuple):
 
 def make_table(family: str, modulus: int, seed: int) -> Table:
     """The table that (family, modulus, seed) stands for."""
-    check_prime(modulus, "for a census")
+    check_modulus(modulus)
     if is_file(family):
         return Table(family, modulus, seed, None, own_table(family, modulus, seed))
     rng = np.random.default_rng([crc32(family.encode()), modulus, seed])
