@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
+    from modgrok.separable.checking import Check, check
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.config import TrainConfig
     from modgrok.training.mixture import mix
@@ -48,6 +49,7 @@ HOMES = {
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
+    "separable.checking": ("Check", "check"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -60,6 +62,7 @@ __all__ = [
     "Answer",
     "Benchmark",
     "CensusRun",
+    "Check",
     "Circuit",
     "Expectation",
     "Expert",
@@ -77,6 +80,7 @@ __all__ = [
     "Verification",
     "bench",
     "census",
+    "check",
     "classify",
     "compile",
     "export",

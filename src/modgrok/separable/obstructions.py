@@ -48,6 +48,19 @@ def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
         )
     if kind == "counting":
         return describe_counting(reduced, order)
+    if kind == "rivals":
+        return (
+            f"{len(certificate['clique'])} {certificate['side']}s differ from one another in known cells and need "
+            f"different elements, but the group has {order}"
+        )
+    if kind == "rival-cells":
+        count = sum(len(members) for _, _, members in certificate["cliques"])
+        return f"lines that differ in known cells meet others in {count} sums that must differ; the group has {order}"
+    if "kept" in certificate:
+        return (
+            f"an exhaustive search over {rows} rows and {columns} columns with their known cells "
+            f"({tree_size(certificate['tree'])} cases) finds no placement in {order} elements"
+        )
     total = int(reduced.fibre_bounds.sum())
     if kind == "no-cyclic-automorphism":
         return (
