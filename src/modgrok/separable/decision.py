@@ -21,13 +21,15 @@ from modgrok.separable.algebraic import guess_algebra
 from modgrok.separable.automorphisms import decide_full
 from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
 from modgrok.separable.checkers import check_witness
+from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import Group, Moduli, as_group
-from modgrok.separable.guesses import guess_phases, guess_sizes
 from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.partial import absorbable_known, partial_at_once, partial_procedures, reduce_partial
+from modgrok.separable.phases import guess_phases
 from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
 from modgrok.separable.search import Restarts, Solution
+from modgrok.separable.small_powers import guess_small_powers
 from modgrok.separable.symmetric import refute_by_symmetry
 from modgrok.separable.trails import decide_two_columns
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
@@ -178,6 +180,8 @@ def at_once(reduced: Reduced, group: Group) -> Outcome:
         return refuted
     if min(rows, columns) <= 1:
         return Solution(np.arange(rows), np.arange(columns))
+    if group.cyclic and rows * columns <= group.order:
+        return Solution(np.arange(rows), rows * np.arange(columns))
     refuted = counting(reduced, group.order)
     if refuted is not None:
         return refuted
@@ -195,6 +199,7 @@ class Case:
             return
         self.procedures = self._procedures()
         self.restarts = [Restarts(reduced.cells, group, reduced.fibre_bounds, flip) for flip in self._flips()]
+        self.climb = Climb(reduced.cells, group)
         self.random = np.random.default_rng(0)
 
     def _flips(self) -> tuple[bool, bool]:
@@ -220,6 +225,7 @@ class Case:
         while True:
             if steps in (FIRST_STEPS, FIRST_STEPS * GROWTH**3):
                 yield 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
+                yield 4 * steps, partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
             if group.cyclic and rows == columns == group.order:
                 yield 4 * steps, partial(decide_full, cells)
             elif rows == group.order or columns == group.order:
@@ -228,9 +234,9 @@ class Case:
                 yield steps, restarts.run
             if room:
                 yield steps, partial(refute_by_symmetry, cells, group, need)
-                yield steps, partial(guess_sizes, cells, group, need)
+                yield 2 * steps, self.climb.run
                 if group.cyclic:
-                    yield steps, partial(guess_phases, cells, group.order, self.random)
+                    yield 2 * steps, partial(guess_phases, cells, group, self.random)
             steps *= GROWTH
 
 

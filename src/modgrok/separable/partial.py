@@ -17,15 +17,13 @@ from functools import partial
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.field import is_prime, log_table, powers
 from modgrok.separable.budget import Budget
+from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import Group
 from modgrok.separable.reduction import Reduced, Table
 from modgrok.separable.search import Restarts, Solution
+from modgrok.separable.small_powers import guess_small_powers
 from modgrok.separable.verdict import Refutation, Witness
-
-LARGEST_EXPONENT = 12
-"""Powers that are guessed where equal lines cannot tell the exponent."""
 
 
 def absorbable_known(table: Table) -> list[int]:
@@ -125,13 +123,15 @@ def partial_procedures(
     reduced: Reduced, group: Group, absorbing: bool, table: Table
 ) -> Iterator[tuple[int, Callable[[Budget], Solution | Refutation | None]]]:
     """(share of steps, procedure), round after round: powers once, then restarted searches."""
-    yield 4000, partial(guess_powers, reduced, group, absorbing, table.shape)
+    yield 2000, partial(guess_small_powers, reduced, group, absorbing, table.shape)
     need = np.ones(len(reduced.values), dtype=np.int64)
     searches = [Restarts(reduced.cells, group, need, flip) for flip in (False, True)]
+    climb = Climb(reduced.cells, group)
     steps = 512
     while True:
         for restarts in searches:
             yield steps, partial(searched, restarts, reduced)
+        yield steps, climb.run
         steps *= 4
 
 
@@ -140,48 +140,6 @@ def searched(restarts: Restarts, reduced: Reduced, budget: Budget) -> Solution |
     if isinstance(found, Solution):
         return found
     return found | {"kept": [reduced.row_source.tolist(), reduced.column_source.tolist()]}
-
-
-def guess_powers(
-    reduced: Reduced, group: Group, absorbing: bool, shape: tuple[int, int], budget: Budget
-) -> Solution | None:
-    """Rows at x^k and columns at c·y^l, or their logarithms, for small exponents, if every known cell agrees."""
-    p = group.order + absorbing
-    if not group.cyclic or shape != (p, p) or not is_prime(p) or p < 3:
-        return None
-    rows, columns = reduced.row_source, reduced.column_source
-    if absorbing and not (rows.all() and columns.all()):
-        return None  # 0 has no logarithm
-    for k in range(1, min(p, 1 + LARGEST_EXPONENT)):
-        for l in range(1, min(p, 1 + LARGEST_EXPONENT)):  # noqa: E741
-            budget.spend(1 + reduced.cells.shape[1] * p // 5000)
-            if absorbing:
-                x, y = k * log_table(p)[rows] % (p - 1), l * log_table(p)[columns][None, :] % (p - 1)
-            else:
-                x, y = powers(rows, k, p), np.arange(1, p)[:, None] * powers(columns, l, p)[None, :] % p
-            for guess in y[agreeing(reduced.cells, group.order, x, y)]:
-                return Solution(x, guess)
-    return None
-
-
-def agreeing(
-    cells: Table, order: int, x: Int[np.ndarray, "row"], y: Int[np.ndarray, "guess column"]
-) -> Int[np.ndarray, "good"]:
-    """Which guesses of the columns give known cells with equal sums equal values."""
-    guesses = np.arange(len(y))
-    h = np.full((len(y), order), -1)
-    for a in range(len(cells)):
-        known_cells = np.flatnonzero(cells[a] >= 0)
-        z, values = (x[a] + y[guesses][:, known_cells]) % order, cells[a, known_cells]
-        found = h[guesses[:, None], z]
-        good = ((found < 0) | (found == values)).all(axis=1)
-        guesses, z = guesses[good], z[good]
-        h[guesses[:, None], z] = values
-        again = (h[guesses[:, None], z] == values).all(axis=1)
-        guesses = guesses[again]
-        if not len(guesses):
-            break
-    return guesses
 
 
 def predicted(witness: Witness, shape: tuple[int, ...]) -> Int[np.ndarray, "p ..."]:
