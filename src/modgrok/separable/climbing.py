@@ -23,7 +23,7 @@ LARGEST_SWEEP = 1 << 22
 """Most comparisons of one sweep: m for every cell and placement."""
 SWEEPS = 24
 COMPARISONS_OF_STEP = 4000
-SHAKES = (0.1, 0.25)
+SHAKES = (0.2, 0.3, 0.4)
 """Share of the lines that a shake moves: by turns of the placements."""
 
 Rows = Int[np.ndarray, "start row"]

@@ -25,9 +25,9 @@ from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import Group, Moduli, as_group
 from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.partial import absorbable_known, partial_at_once, partial_procedures, reduce_partial
+from modgrok.separable.partial import absorbable_known, partial_at_once, partial_procedures, partial_reductions
 from modgrok.separable.phases import guess_phases
-from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
+from modgrok.separable.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.search import Restarts, Solution
 from modgrok.separable.small_powers import guess_small_powers
 from modgrok.separable.symmetric import refute_by_symmetry
@@ -100,12 +100,11 @@ class Decision:
             if check_witness(self.table, self.group.moduli, self.absorbing, witness):
                 self.verdict = self._answer("in-class", witness=witness)
                 return
-        constants, reduced_by, decided = absorbable_values, reduce_table, at_once
+        constants, reduced_by, decided = absorbable_values, reductions, at_once
         if self.partial:
-            constants, reduced_by, decided = absorbable_known, reduce_partial, partial_at_once
+            constants, reduced_by, decided = absorbable_known, partial_reductions, partial_at_once
         absorbed: list[int | None] = [*constants(self.table)] if self.absorbing else []
-        for w in absorbed or [None]:
-            reduced = reduced_by(self.table, w)
+        for reduced in reduced_by(self.table, absorbed or [None]):
             result = decided(reduced, self.group)
             if result is None:
                 self.open.append(Case(reduced, self.group, self.absorbing, self.table))
@@ -161,7 +160,7 @@ class Decision:
         open_cases = [case.reduced for case in self.open]
         for case in open_cases[:1]:
             lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
-            rows, columns = case.cells.shape
+            rows, columns = case.shape
             needed = "" if self.partial else f" and {int(case.fibre_bounds.sum())} needed preimages"
             parts.append(
                 f"{lead}{rows} distinct rows, {columns} distinct columns{needed} may fit into "
@@ -174,7 +173,7 @@ class Decision:
 
 def at_once(reduced: Reduced, group: Group) -> Outcome:
     """What counting and small tables decide without search."""
-    rows, columns = reduced.cells.shape
+    rows, columns = reduced.shape
     refuted = distinct_lines(reduced, group.order)
     if refuted is not None:
         return refuted
@@ -203,7 +202,7 @@ class Case:
         self.random = np.random.default_rng(0)
 
     def _flips(self) -> tuple[bool, bool]:
-        rows, columns = self.reduced.cells.shape
+        rows, columns = self.reduced.shape
         return rows > columns, rows <= columns
 
     def advance(self, budget: Budget) -> Outcome:
@@ -234,7 +233,7 @@ class Case:
                 yield steps, restarts.run
             if room:
                 yield steps, partial(refute_by_symmetry, cells, group, need)
-                yield 2 * steps, self.climb.run
+                yield 4 * steps, self.climb.run
                 if group.cyclic:
                     yield 2 * steps, partial(guess_phases, cells, group, self.random)
             steps *= GROWTH

@@ -1,8 +1,8 @@
 """Which groups fit a table at all, and the smallest: h(g1 + g2) over Z_m for any m, and over products.
 
 From below: m is at least the number of distinct rows, of distinct columns, and the sum over all values of how often
-each stands in one line at most. From above: every table with r distinct rows and c distinct columns fits from m = r·c on,
-since a + r·b is different for every cell; then the form says nothing about the function, and such a fit is called
+each stands in one line at most. From above: every table with r distinct rows and c distinct columns fits from m = r·c
+on, since a + r·b is different for every cell; then the form says nothing about the function, and such a fit is called
 trivial. Between these each order is a question of its own, and fitting Z_m does not imply fitting Z_{m+1}. But a
 witness over Z_m, with its elements taken as whole numbers 0 … m - 1, has sums up to some s, and h may be repeated up to
 there: the table fits every order above s.
@@ -21,8 +21,7 @@ from modgrok.results import Result
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.grouping import GroupedDecision, one_against_rest, question
 from modgrok.separable.groups import Group, abelian_groups
-from modgrok.separable.partial import absorbable_known, reduce_partial
-from modgrok.separable.reduction import Reduced, absorbable_values, line_classes, reduce_table
+from modgrok.separable.reduction import Reduced, absorbable_values, line_classes, reductions
 from modgrok.separable.verdict import Obstruction, Verdict, Witness, group_text
 
 STEPS_OF_ORDER = 400
@@ -35,8 +34,8 @@ class Orders(Result):
 
     `smallest` is the first group that fits, with its `witness`; it is the smallest of all unless some in `undecided`
     fit. No group of order below `least` fits, by counting. Those in `refuted` do not fit, each with a certificate among
-    the `verdicts`. Every cyclic group of order `every_from` or more fits, and from `trivial` on every table with as many
-    distinct lines does.
+    the `verdicts`. Every cyclic group of order `every_from` or more fits, and from `trivial` on every table with as
+    many distinct lines does.
     """
 
     absorbing: bool
@@ -221,18 +220,16 @@ def bounds(table: Int[np.ndarray, "p ..."], absorbing: bool) -> tuple[tuple[int,
     lines, least = [], 1
     for axis in range(table.ndim):
         against = one_against_rest(table, axis)
-        known = (against >= 0).all()
-        constants, reduced_by = (absorbable_values, reduce_table) if known else (absorbable_known, reduce_partial)
         lines.append(len(line_classes(against)[0]))
-        cases = [reduced_by(against, w) for w in ([*constants(against)] if absorbing else []) or [None]]
-        if known:
-            least = max(least, min(least_order(case) for case in cases))
+        if (table >= 0).all():
+            absorbed: list[int | None] = [*absorbable_values(against)] if absorbing else []
+            least = max(least, min(map(least_order, reductions(against, absorbed or [None]))))
     return tuple(lines), least
 
 
 def least_order(case: Reduced) -> int:
     """The least order that the counts of lines and values of one reduced table allow."""
-    return max(1, *case.cells.shape, int(case.fibre_bounds.sum())) if case.cells.size else 1
+    return max(*case.shape, int(case.fibre_bounds.sum())) if min(case.shape) else 1
 
 
 def trivial_witness(table: Int[np.ndarray, "p ..."], order: int) -> Witness:

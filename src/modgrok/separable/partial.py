@@ -37,6 +37,10 @@ def absorbable_known(table: Table) -> list[int]:
     return sorted(found)
 
 
+def partial_reductions(table: Table, absorbed: list[int | None]) -> list[Reduced]:
+    return [reduce_partial(table, w) for w in absorbed]
+
+
 def reduce_partial(table: Table, absorbed: int | None = None) -> Reduced:
     """The lines that are neither at ∞ nor covered by others; a line without known cells is covered by any."""
     at_infinity = [
@@ -52,12 +56,9 @@ def reduce_partial(table: Table, absorbed: int | None = None) -> Reduced:
         if len(kept_rows) == len(rows) and len(kept_columns) == len(columns):
             break
         rows, columns = kept_rows, kept_columns
-    rest = table[np.ix_(rows, columns)]
-    values = np.unique(rest[rest >= 0])
     return Reduced(
         absorbed=absorbed,
-        cells=np.where(rest < 0, -1, np.searchsorted(values, rest)),
-        values=values,
+        table=table,
         row_line=numbered(row_line, rows),
         column_line=numbered(column_line, columns),
         row_source=rows,

@@ -1,7 +1,8 @@
 """Rows at s·a^k and columns at c·b^e for small exponents, over Z_m for any m; or their logarithms where p is a prime.
 
 These are what is left of `algebraic` where equal lines tell no exponent: moduli that are no primes, tables of any
-shape (a - b, a > b, |a - b|: a function of a difference fits every m that holds all of them), and tables with unknown cells.
+shape (a - b, a > b, |a - b|: a function of a difference fits every m that holds all of them), and tables with
+unknown cells.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from modgrok.separable.search import Solution
 LARGEST_EXPONENT = 12
 COMPARISONS_OF_STEP = 5000
 
-Places = Int[np.ndarray, "line"]
-Guesses = Int[np.ndarray, "guess line"]
+Places = Int[np.ndarray, "row"]
+Guesses = Int[np.ndarray, "guess column"]
 
 
 def guess_small_powers(
