@@ -140,6 +140,19 @@ def test_training_sets_of_different_sizes_train_as_they_would_alone():
         assert row["test_accuracy"] == pytest.approx(run.final["test_accuracy"])
 
 
+def test_a_table_does_where_an_expression_does(unbroken, tmp_path):
+    table = np.outer(np.arange(7), np.arange(7)) % 7
+    found = mg.sweep(
+        table, **{k: v for k, v in SMALL.items() if k != "mod"}, weight_decay=[1, 5], seeds=3, out=tmp_path / "s"
+    )
+    assert [row["test_loss"] for row in found.rows] == pytest.approx(
+        [row["test_loss"] for row in unbroken.rows], rel=1e-3
+    )
+    assert found.title.startswith("table ") and "7 × 7 → 7" in repr(found)
+    again = mg.sweep(lambda a, b: a * b, **SMALL, weight_decay=[1, 5], seeds=3)
+    assert [row["test_loss"] for row in again.rows] == pytest.approx([row["test_loss"] for row in found.rows], rel=1e-3)
+
+
 def test_weights_are_kept_on_request(tmp_path):
     settings = {"mod": 7, "width": 8, "steps": 3, "model": "mlp", "norm": "batch"}
     found = mg.sweep("n1 n2", **settings, seeds=2, out=tmp_path / "sweep", keep_weights=True)

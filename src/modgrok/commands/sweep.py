@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, HELP, SECONDS_KEY, heading, print_table, say, text_table
+from modgrok.commands.common import FILES_KEY, HELP, SECONDS_KEY, given_function, heading, print_table, say, text_table
 from modgrok.training.presets import preset
 from modgrok.training.sweep_plan import plan_of, read_values
 from modgrok.training.sweep_result import Sweep, cells, headings
@@ -37,8 +37,9 @@ in their logarithm, 0.2:0.8:4 four evenly spaced ones. A sweep that was stopped 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
-    parser.add_argument("expression", help='the function, for example "n1 n2"')
-    parser.add_argument("--mod", help="the modulus, for example 97; or several")
+    parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2"')
+    parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97; or several")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="a table of values instead: .csv, .npy or .parquet")
     add_settings(parser)
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of every combination (default 1)")
     parser.add_argument("--keep-weights", action="store_true", help="keep the trained networks")
@@ -66,13 +67,12 @@ def values_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def run(args: argparse.Namespace, console: Console) -> Sweep:
     values = values_of(args)
-    plan = plan_of(args.expression, values.pop("mod", None), args.seeds, **values)
+    plan = plan_of(given_function(args, "sweep"), values.pop("mod", None), args.seeds, **values)
     return run_plan(plan, args.out or default_folder(plan), keep_weights=args.keep_weights, live=True)
 
 
 def show(result: Sweep, console: Console, args: argparse.Namespace) -> None:
-    row = result.rows[0]
-    heading(console, f"{row['expression']} mod {row['modulus']}", f", {len(result.rows)} trainings")
+    heading(console, result.title, f", {len(result.rows)} trainings")
     print_table(console, text_table(headings(result), [cells(each) for each in result.medians]))
     say(console, result.words)
     programs = f"{result.compilations} program{'s' * (result.compilations != 1)} compiled"

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
 
 import numpy as np
 
+from modgrok.algebra.function import FunctionLike, is_expression, read_function
 from modgrok.errors import InputError
-from modgrok.training.config import Task, TrainConfig, check_modulus_of
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import chunk_size, device_memory, network_bytes
 from modgrok.training.steps import Shape, repeatable_gradient
 
@@ -25,7 +26,7 @@ LARGEST_SWEEP = 100_000
 LARGEST_PART = 64
 """Most networks in a part: what a kill can lose at most."""
 
-SETTINGS = set(TrainConfig.__dataclass_fields__) - {"expression", "modulus", "snapshots"}
+SETTINGS = set(TrainConfig.__dataclass_fields__) - {"expression", "modulus", "snapshots", "function"}
 """What may vary, beside the modulus; a film is made of a single run."""
 
 RANGE = re.compile(r"([^:]+):([^:]+):(\d+)(log|lin)?")
@@ -46,7 +47,7 @@ class SweepPlan:
         return {
             "varied": {name: list(values) for name, values in self.varied.items()},
             "seeds": list(self.seeds),
-            "configs": [asdict(config) for config in self.configs],
+            "configs": [config.to_json() for config in self.configs],
         }
 
     def setting(self, config: TrainConfig) -> dict[str, Any]:
@@ -54,7 +55,9 @@ class SweepPlan:
         return {name: getattr(config, name) for name in self.varied}
 
 
-def plan_of(expression: str, mod: int | Iterable[int] | None, seeds: int | Iterable[int], **settings: Any) -> SweepPlan:
+def plan_of(
+    function: FunctionLike, mod: int | Iterable[int] | None, seeds: int | Iterable[int], **settings: Any
+) -> SweepPlan:
     """The plan of a sweep; settings that are lists vary, and None is what suits the model."""
     if unknown := sorted(set(settings) - SETTINGS):
         raise InputError(f"a sweep has no setting {unknown[0]}; there are {', '.join(sorted(SETTINGS))}")
@@ -68,17 +71,24 @@ def plan_of(expression: str, mod: int | Iterable[int] | None, seeds: int | Itera
     count = len(numbers) * int(np.prod([len(values) for values in varied.values()]))
     if count > LARGEST_SWEEP:
         raise InputError(f"the sweep has {count:,} trainings, more than {LARGEST_SWEEP:,}; take fewer values or seeds")
+    moduli = varied.get("modulus", [mod])
+    functions = {p: function if is_expression(function) else read_function(function, p) for p in moduli}
     configs = []
     for values in product(*varied.values()):
         setting = fixed | dict(zip(varied, values, strict=True))
-        modulus = check_modulus_of(expression, setting.pop("modulus"))
-        configs += [TrainConfig(expression, modulus, seed=seed, **setting) for seed in numbers]
+        p = setting.pop("modulus")
+        configs += [TrainConfig.of(functions[p], p, seed=seed, **setting) for seed in numbers]
     return SweepPlan(tuple(configs), {name: values for name, values in varied.items() if len(values) > 1}, numbers)
 
 
 def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
     """The plan of one training with so many seeds."""
-    return plan_of(config.expression, config.modulus, seeds, **{name: getattr(config, name) for name in SETTINGS})
+    return plan_of(
+        config.function or config.expression,
+        config.modulus,
+        seeds,
+        **{name: getattr(config, name) for name in SETTINGS},
+    )
 
 
 def is_list(value: Any) -> bool:

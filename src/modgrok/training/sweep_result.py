@@ -63,10 +63,12 @@ def text(value: Any) -> str:
 class Sweep(Result):
     """Trainings that differ in some settings and in their seeds.
 
-    `varied` are the settings that vary, with their values; `networks` is the Arrow table of all trainings, one row
-    each, with curves as lists. `compilations` counts the training programs compiled in this sitting.
+    `title` is the function; `varied` are the settings that vary, with their values; `networks` is the Arrow table of
+    all trainings, one row each, with curves as lists. `compilations` counts the training programs compiled in this
+    sitting.
     """
 
+    title: str
     varied: Mapping[str, Sequence[Any]]
     seeds: tuple[int, ...]
     networks: pa.Table
@@ -121,7 +123,7 @@ class Sweep(Result):
         return found[0].upper() + found[1:]
 
     def summary(self) -> str:
-        return f"{len(self.rows)} trainings, {len(self.medians)} settings. {self.words}"
+        return f"{self.title}, {len(self.rows)} trainings, {len(self.medians)} settings. {self.words}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the curves, which are in the Parquet file."""

@@ -25,6 +25,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from rich.console import Console
 
+from modgrok.algebra.function import FunctionLike
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_json, whole_file, write_json
 from modgrok.progress import Progress, progress_bar
@@ -41,7 +42,7 @@ PLAN, TABLE, WEIGHTS = "sweep.json", "sweep.parquet", "weights"
 
 
 def sweep(
-    expression: str,
+    function: FunctionLike,
     mod: int | Iterable[int] | None = None,
     *,
     seeds: int | Iterable[int] = 1,
@@ -53,7 +54,7 @@ def sweep(
     """Train a network for every combination of settings and every seed, many at once.
 
     Args:
-        expression: the function, such as "n1 n2"; it may end with its modulus.
+        function: an expression such as "n1 n2", a table, a file with one, or a Python function, as for `mg.train`.
         mod: the modulus, or several.
         seeds: how many seeds each combination has, or a list of them.
         out: folder of the sweep, which goes on where an earlier sitting stopped; None keeps the sweep in memory.
@@ -68,7 +69,7 @@ def sweep(
     >>> found.compilations, len(found.rows), found.rows[3]["weight_decay"]
     (1, 4, 5.0)
     """
-    plan = plan_of(expression, mod, seeds, **settings)
+    plan = plan_of(function, mod, seeds, **settings)
     return run_plan(plan, None if out is None else Path(out), keep_weights=keep_weights, live=live)
 
 
@@ -77,7 +78,8 @@ def default_folder(plan: SweepPlan) -> Path:
     config = plan.configs[0]
     varied = "-".join(plan.varied) or "seeds"
     digits = sha256(repr(plan.to_json()).encode()).hexdigest()[:6]
-    return Path("sweeps") / f"{function_name(config)}-mod{config.modulus}-{varied}-{digits}"
+    mod = "" if config.function else f"-mod{config.modulus}"
+    return Path("sweeps") / f"{function_name(config)}{mod}-{varied}-{digits}"
 
 
 def run_plan(plan: SweepPlan, folder: Path | None, *, keep_weights: bool = False, live: bool | None = None) -> Sweep:
@@ -98,7 +100,8 @@ def run_plan(plan: SweepPlan, folder: Path | None, *, keep_weights: bool = False
     if folder is not None:
         files = finish(folder, rows)
     compilations = compiled_programs() - programs
-    found = Sweep(plan.varied, tuple(plan.seeds), rows, compilations, time.perf_counter() - began, folder, files)
+    title = plan.configs[0].expression if "modulus" in plan.varied else plan.configs[0].title
+    found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, time.perf_counter() - began, folder, files)
     return found if folder is None else found.drawn()
 
 
@@ -202,7 +205,7 @@ def rows_of(part: Part, configs: Sequence[TrainConfig], metrics: Metrics) -> pa.
         curves = {"step": steps} | {name: np.asarray(values[place]) for name, values in metrics._asdict().items()}
         rows.append(
             {"network": number}
-            | asdict(config)
+            | config.to_json()
             | {name: curves[name][-1].item() for name in Metrics._fields}
             | {"memorised_at": passed_at(curves, "train_accuracy"), "grokked_at": passed_at(curves, "test_accuracy")}
             | {"outcome": diagnose(config, curves).outcome}
@@ -215,7 +218,7 @@ def kind(value: Any) -> pa.DataType:
     return {int: pa.int64(), float: pa.float64()}.get(type(value), pa.string())
 
 
-SETTINGS = [(name, kind(value)) for name, value in asdict(TrainConfig("n1", 2, power=1)).items()]
+SETTINGS = [(name, kind(value)) for name, value in TrainConfig("n1", 2, power=1).to_json().items()]
 MEASURED = [(name, pa.int64() if name in ("step", "alive") else pa.float32()) for name in COLUMNS]
 ROWS = pa.schema(
     [
