@@ -2,7 +2,7 @@
 
 Trains the power network, a 3-layer ReLU MLP and a transformer on half of the table of n1 n2, and measures which share
 of their logits' variance has the analytical form Σ_f A_f cos(2πf(log n1 + log n2 - log q)/(p-1)); beside each the same
-network untrained, and one that has memorised random values on the same rows. Writes benchmarks/results/mathematics.json.
+network untrained, and one that has memorised random values on the same rows.
 """
 
 from __future__ import annotations
