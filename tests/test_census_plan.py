@@ -31,17 +31,33 @@ def test_share_takes_the_first_tables_and_seeds_train_them_again():
     assert len({(n.table_seed, n.seed) for n in networks}) == 6 and all(0 <= n.seed < 2**31 for n in networks)
 
 
+def test_a_block_may_name_its_families():
+    blocks = [SETTINGS | {"families": ["two-monomials"]}, SETTINGS | {"families": ["{a}x + {b}y^2"], "seeds": 3}]
+    plan = plan_from(PLAN | {"settings": blocks})
+    assert plan.size() == 4 * 3 + 4 * 2 * 3 == len(list(plan.networks()))
+    assert plan_from(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_moduli_need_not_be_primes():
+    plan = plan_from(PLAN | {"settings": [SETTINGS | {"moduli": [12]}]})
+    assert {network.train_rows for network in plan.networks()} == {72, 144}
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
         ({"steps": [20, 10]}, "steps must be rising"),
         ({"steps": ["a"]}, "steps takes whole numbers, got 'a'"),
-        ({"step": 3}, "unknown key 'step' in a plan; there are steps, tables, settings"),
+        ({"step": 3}, "unknown key 'step' in a plan; there are steps, tables, settings, fill"),
         ({"tables": {"randm": 3}}, "'randm' is neither a family"),
         ({"tables": {"random": 0}}, "tables.random must be at least 1, got 0"),
         ({"tables": {}}, "at least one family"),
         ({"tables": {"random": 10**9}}, "at most 1,000,000 networks"),
-        ({"settings": [SETTINGS | {"moduli": [15]}]}, "must be a prime for a census, got 15 = 3 · 5"),
+        ({"settings": [SETTINGS | {"moduli": [1]}]}, "modulus must be at least 2, got 1"),
+        ({"settings": [SETTINGS | {"families": ["random"]}]}, "settings ask for 'random', which has no number under"),
+        ({"settings": [SETTINGS | {"families": []}]}, "settings.families is empty"),
+        ({"settings": [SETTINGS | {"families": [3]}]}, "families takes names in quotes, got 3"),
+        ({"fill": "a"}, "fill takes numbers, got 'a'"),
         ({"settings": [SETTINGS | {"moduli": []}]}, "settings.moduli is empty"),
         ({"settings": [SETTINGS | {"widths": [0]}]}, "width must be a whole number from 1"),
         ({"settings": [SETTINGS | {"fractions": [1.5]}]}, "fraction must be above 0 and at most 1, got 1.5"),
@@ -70,6 +86,7 @@ def test_files_that_are_no_plans(tmp_path):
 def test_the_published_plans_are_plans():
     assert load_plan_size("plan.toml") >= 5000
     assert load_plan_size("small.toml") == 200
+    assert load_plan_size("large.toml") >= 100_000
 
 
 def load_plan_size(name):

@@ -18,7 +18,7 @@ from jaxtyping import Int
 from numpy.random import Generator
 
 from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.field import check_prime, powers
+from modgrok.algebra.field import check_modulus, powers
 from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
 
@@ -42,7 +42,7 @@ class Table(NamedTuple):
 
 def make_table(family: str, modulus: int, seed: int) -> Table:
     """The table that (family, modulus, seed) stands for."""
-    check_prime(modulus, "for a census")
+    check_modulus(modulus)
     rng = np.random.default_rng([crc32(family.encode()), modulus, seed])
     if family in UNWRITTEN:
         return Table(family, modulus, seed, None, UNWRITTEN[family](modulus, rng))

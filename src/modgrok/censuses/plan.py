@@ -1,6 +1,7 @@
 """A census plan: which tables, at which settings. Read from TOML:
 
 steps = [500, 1000]                 # metrics are recorded at each; the last one ends the training
+fill = 0.5                          # optional: see `modgrok.censuses.parts`
 [tables]                            # how many tables of each family, or of each template, per modulus
 two-monomials = 90
 "{a}x^2 y + {b}y^2" = 8
@@ -8,6 +9,7 @@ two-monomials = 90
 moduli = [43, 97]
 widths = [250, 500]
 fractions = [0.5]
+families = ["two-monomials"]        # optional: only these of the families above
 share = 1.0                         # of each family's tables, the first ones
 seeds = 1                           # trainings of each table, which differ in split and initial weights
 learning_rate = 0.005
@@ -27,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from modgrok.algebra.field import check_prime
+from modgrok.algebra.field import check_modulus
 from modgrok.censuses.families import check_family
 from modgrok.errors import InputError
 from modgrok.networks.models import Power
@@ -53,9 +55,12 @@ class CensusNetwork(NamedTuple):
     weight_decay: float
 
     @property
+    def train_rows(self) -> int:
+        return train_count(self.fraction, self.modulus**2)
+
+    @property
     def shape(self) -> Shape:
-        train_rows = train_count(self.fraction, self.modulus**2)
-        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), train_rows)
+        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), self.train_rows)
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,7 @@ class Settings:
     moduli: tuple[int, ...]
     widths: tuple[int, ...]
     fractions: tuple[float, ...]
+    families: tuple[str, ...] | None = None
     share: float = 1.0
     seeds: int = 1
     learning_rate: float = DEFAULTS["learning_rate"]
@@ -72,7 +78,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for modulus in self.moduli:
-            check_prime(modulus, "for a census")
+            check_modulus(modulus)
         for width, fraction in product(self.widths, self.fractions):
             TrainConfig("n1", 2, width=width, learning_rate=self.learning_rate, weight_decay=self.weight_decay)
             train_count(fraction, 4)
@@ -89,14 +95,20 @@ class CensusPlan:
     steps: tuple[int, ...]
     tables: Mapping[str, int]
     settings: tuple[Settings, ...]
+    fill: float = 0.5
 
     def __post_init__(self) -> None:
+        if not 0 < self.fill <= 1:
+            raise InputError(f"fill must be above 0 and at most 1, got {self.fill}")
         if not self.steps or self.steps[0] < 1 or list(self.steps) != sorted(set(self.steps)):
             raise InputError(f"steps must be rising whole numbers from 1 on, got {list(self.steps)}")
         for family, count in self.tables.items():
             check_family(family)
             if count < 1:
                 raise InputError(f"tables.{family} must be at least 1, got {count}; leave the family out for none")
+        for family in (name for s in self.settings for name in s.families or ()):
+            if family not in self.tables:
+                raise InputError(f"settings ask for {family!r}, which has no number under [tables]; give it one")
         if self.size() > LARGEST_CENSUS:
             raise InputError(f"a census may have at most {LARGEST_CENSUS:,} networks, this plan has {self.size():,}")
         if self.size() != len({network[1:] for network in self.networks()}):
@@ -110,7 +122,8 @@ class CensusPlan:
 
     def shared(self, settings: Settings) -> dict[str, int]:
         """How many tables of each family a block of settings trains."""
-        return {family: ceil(settings.share * count) for family, count in self.tables.items()}
+        chosen = self.tables if settings.families is None else settings.families
+        return {family: ceil(settings.share * count) for family, count in self.tables.items() if family in chosen}
 
     def networks(self) -> Iterator[CensusNetwork]:
         """Every training in order: networks of one shape follow each other."""
@@ -127,7 +140,8 @@ class CensusPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
-        return {"steps": self.steps, "tables": self.tables, "settings": [dataclasses.asdict(s) for s in self.settings]}
+        settings = [dataclasses.asdict(s) for s in self.settings]
+        return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill}
 
 
 def training_seed(table_seed: int, k: int) -> int:
@@ -151,7 +165,7 @@ def load_plan(path: Path) -> CensusPlan:
 
 def plan_from(content: Mapping[str, Any]) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
-    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list})
+    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill",))
     steps = content["steps"]
     tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
     blocks = [checked("settings", block, dict) for block in content["settings"]]
@@ -161,17 +175,21 @@ def plan_from(content: Mapping[str, Any]) -> CensusPlan:
         tuple(checked("steps", step, int) for step in (steps if isinstance(steps, list) else [steps])),
         tables,
         tuple(settings_from(block) for block in blocks),
+        checked("fill", content.get("fill", 0.5), float),
     )
 
 
 LISTS = {"moduli": int, "widths": int, "fractions": float}
+OPTIONAL_LISTS = {"families": str}
 NUMBERS = {"share": float, "seeds": int, "learning_rate": float, "weight_decay": float}
 
 
 def settings_from(block: Mapping[str, Any]) -> Settings:
-    check_keys("settings", block, dict.fromkeys(LISTS, list), optional=tuple(NUMBERS))
+    given = {name: kind for name, kind in OPTIONAL_LISTS.items() if block.get(name) is not None}
+    kinds = LISTS | given
+    check_keys("settings", block, dict.fromkeys(kinds, list), optional=(*OPTIONAL_LISTS, *NUMBERS))
     lists: dict[str, Any] = {
-        name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in LISTS.items()
+        name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in kinds.items()
     }
     for name, values in lists.items():
         if not values:
@@ -200,6 +218,6 @@ def checked(name: str, value: Any, kind: type) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and kind is float:
         return float(value)
     if not isinstance(value, kind) or isinstance(value, bool):
-        words = {int: "whole numbers", float: "numbers", dict: "blocks [[settings]]"}
+        words = {int: "whole numbers", float: "numbers", str: "names in quotes", dict: "blocks [[settings]]"}
         raise InputError(f"{name} takes {words[kind]}, got {value!r}")
     return value

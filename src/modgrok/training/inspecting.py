@@ -15,6 +15,7 @@ from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_co
 from modgrok.networks.network import Network
 from modgrok.networks.verification import as_network
 from modgrok.training.data import train_count
+from modgrok.training.snapshots import snapshots_in
 from modgrok.training.steps import split_of
 
 NEURONS, SNAPPED, FILM, GIF = "neurons.parquet", "snapped.safetensors", "film.parquet", "film.gif"
@@ -45,9 +46,17 @@ def inspect(
     """
     found = inspect_network(as_network(network), order=order)
     found = found.but(training=training_rows(found.network))
+    film = kept_film(network) if film is None else film
     if film is not None:
         found = found.but(film=film_of(film, final=found.logits, training=found.training))
     return found if out is None else written(found, Path(out))
+
+
+def kept_film(network: Any) -> Iterable[tuple[int, Network]] | None:
+    """The snapshots of a run, or of the one in a folder; None where there are none."""
+    is_path = isinstance(network, (str, Path))
+    kept = snapshots_in(Path(network)) if is_path else getattr(network, "snapshots", {})
+    return kept.items() if kept else None
 
 
 def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
