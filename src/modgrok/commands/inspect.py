@@ -16,6 +16,7 @@ from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.logits import LogitsView
 from modgrok.inspection.order import ORDER_NAMES
+from modgrok.progress import progress_bar
 from modgrok.results import percent
 from modgrok.training.inspecting import inspect
 
@@ -70,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="order of residues in which to look for waves; auto (default) takes the function's own",
     )
+    parser.add_argument("--no-film", action="store_true", help="leave out the film of a run that kept snapshots")
     parser.add_argument(
         "--out",
         type=Path,
@@ -80,7 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Inspection:
     folder = args.out or default_folder(args.network)
     say(console, f"drawing figures in {folder}")
-    return inspect(args.network, order=args.order, out=folder)
+    with progress_bar(console, "measuring the film") as progress:
+        film = () if args.no_film else None
+        return inspect(args.network, order=args.order, film=film, out=folder, progress=progress)
 
 
 def default_folder(path: Path) -> Path:

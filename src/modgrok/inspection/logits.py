@@ -236,6 +236,9 @@ def logits_view(
     logits = whole_logits(network)
     labels = function_witness(network.expression, network.modulus)
     order = named_order(labels) or function_order(network.expression, network.modulus)
+    if not np.isfinite(logits).all():
+        why = "some logits are no finite numbers: the training diverged"
+        return LogitsView(network, order.name, None, why, loss=loss)
     inputs = input_spectrum(logits, network, labels, order) if spectrum else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"
