@@ -100,13 +100,13 @@ def film_of(
     order = function_order(network.expression, network.modulus)
     neurons = followed_neurons(network, order)
     rows, norms, waves = [], [], []
-    for done, (step, frame) in enumerate(frames):
-        if progress is not None:
-            progress(done, len(frames))
+    for done, (step, frame) in enumerate(frames, start=1):
         seen = logits_view(frame, training=training, key_frequencies=final.key_frequencies, spectrum=False)
         rows.append({"step": step} | logits_measures(seen) | weight_measures(frame, order))
         norms.append(embedding_norms(frame, order))
         waves.append(embedding_along(frame, order)[list(neurons)])
+        if progress is not None:
+            progress(done, len(frames))
     return Film(
         network.expression,
         network.modulus,

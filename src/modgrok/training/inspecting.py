@@ -53,7 +53,7 @@ def inspect(
     frames = kept_film(network) if film is None else list(film)
     if frames:
         found = found.but(film=film_of(frames, final=found.logits, training=found.training, progress=progress))
-    return found if out is None else written(found, Path(out))
+    return found if out is None else write_inspection(found, Path(out))
 
 
 def kept_film(network: Any) -> Collection[tuple[int, Network]]:
@@ -73,7 +73,7 @@ def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
     return mask
 
 
-def written(found: Inspection, folder: Path) -> Inspection:
+def write_inspection(found: Inspection, folder: Path) -> Inspection:
     """The same inspection, with its figures and tables in a folder."""
     from modgrok.figures.inspection import inspection_figures
     from modgrok.figures.style import save_figures
