@@ -14,10 +14,11 @@ and with the residual r = 2 (y - one-hot) / (m p)
 * `gradient_kernel`, one program for some neurons: walks over the rows, gathers and squares again, and sums dW and dE;
   the sums over rows that share a residue are products with one-hots, [a = i]ᵀ dz, which tensor cores do.
 
-Products take bfloat16 and are summed in float32; weights, moments and optimiser stay in float32. No sum depends on the
-order in which programs run, so the same training gives the same bits. Sizes are padded to those that tensor cores like;
-what is padded is zero and stays zero: a neuron with no weights has no gradient, and no row reads a padded residue.
-Rows past `count` are not visited, so networks of one program may train on different numbers of rows at no cost.
+Both kernels read E and W in bfloat16, and fetch the columns of the next tile while they work on this one. Products
+take bfloat16 and are summed in float32; weights, moments and optimiser stay in float32. No sum depends on the order in
+which programs run, so the same training gives the same bits. Sizes are padded to those that tensor cores like; what is
+padded is zero and stays zero: a neuron with no weights has no gradient, and no row reads a padded residue. Rows past
+`count` are not visited, so networks of one program may train on different numbers of rows at no cost.
 
 The kernels are those of one network, `vmap` makes them those of an ensemble. They run for what `applies` allows;
 MODGROK_FUSED=off keeps to the float32 step everywhere.
@@ -47,14 +48,12 @@ class Tiling(NamedTuple):
     warps: int
     warps_backward: int
     stages: int = 1
-    half: bool = False
-    ahead: bool = False
 
 
 TILINGS = {
-    16: Tiling(32, 64, 64, 4, 4),
-    32: Tiling(32, 64, 64, 4, 4),
-    64: Tiling(64, 64, 64, 8, 8),
+    16: Tiling(64, 64, 64, 4, 4),
+    32: Tiling(64, 64, 64, 4, 4),
+    64: Tiling(64, 64, 64, 4, 8),
     128: Tiling(128, 64, 64, 8, 8),
 }
 """By the padded modulus."""
