@@ -145,11 +145,9 @@ def test_the_torch_module_of_other_models_computes_their_logits(other, numpy_as_
 def test_what_a_user_typed_is_data_in_the_module(tmp_path):
     """A name may come from a file; none of it may become code."""
     model = MODELS["mlp"]
-    text = torch_source(
-        model, untrained(model).params, expression='"""\nboom()  # ', variables=["n1", "n2"], stem="net"
-    )
+    text = torch_source(model, untrained(model).params, title='"""\nboom()  # ', variables=["n1", "n2"], stem="net")
     names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    assert "boom" not in names and "EXPRESSION" in names
+    assert "boom" not in names and "FUNCTION" in names
 
 
 def test_without_torch_there_is_one_sentence(monkeypatch):

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 
 from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
-from modgrok.inspection.order import Order, function_order
+from modgrok.inspection.order import Order, order_of
 from modgrok.inspection.snap import accuracies
 from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.circuit import Circuit, Expert
@@ -97,7 +97,7 @@ def film_of(
     """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
     frames = list(frames) if not isinstance(frames, Collection) else frames
     network = final.network
-    order = function_order(network.expression, network.modulus)
+    order = order_of(network)
     neurons = followed_neurons(network, order)
     rows, norms, waves = [], [], []
     for done, (step, frame) in enumerate(frames, start=1):

@@ -70,8 +70,7 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     if find_spec("onnx") is None:
         raise InputError("exporting to ONNX needs the package onnx; install it with: pip install 'modgrok[onnx]'")
     params = network.circuit if isinstance(network.params, (Circuit, Expert)) else network.params
-    about = f"{network.expression} mod {network.modulus}"
-    file = onnx_model(network.model, params, network.statistics, network.dtype, about)
+    file = onnx_model(network.model, params, network.statistics, network.dtype, network.title)
     with whole_file(path) as temporary:
         temporary.write_bytes(file)
     return [path]

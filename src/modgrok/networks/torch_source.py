@@ -16,7 +16,7 @@ from modgrok.networks.models import Mlp, Model, Transformer
 from modgrok.networks.models.base import EPSILON
 from modgrok.networks.models.transformer import HEADS
 
-HEAD = '''"""A network for modular arithmetic as a PyTorch module, written by modgrok; EXPRESSION says what it computes.
+HEAD = '''"""A network for modular arithmetic as a PyTorch module, written by modgrok; FUNCTION says what it computes.
 
     from @STEM@ import load
     network = load()
@@ -142,10 +142,10 @@ def load(path=Path(__file__).with_suffix(".safetensors")):
 """
 
 
-def torch_source(model: Model, params: Any, *, expression: str, variables: list[str], stem: str) -> str:
-    """The module's text; `stem` is the name that it will be imported by."""
+def torch_source(model: Model, params: Any, *, title: str, variables: list[str], stem: str) -> str:
+    """The module's text; `title` says what it computes, and `stem` is the name that it will be imported by."""
     constants: dict[str, Any] = {
-        "EXPRESSION": f"{expression} mod {model.classes}",
+        "FUNCTION": title,
         "VARIABLES": variables,
         "EXAMPLE": [min(12 + 22 * v, count - 1) for v, count in enumerate(model.residues)],
     }

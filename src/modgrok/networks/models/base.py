@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from modgrok.errors import InputError
@@ -174,6 +175,13 @@ def normal(key: PRNGKeyArray, shape: tuple[int, ...], scale: Float[Array, ""], i
 
 EPSILON = 1e-5
 """Added to a variance before a normalisation divides by its root."""
+
+
+def used_rows(embed: Float[Array, "variable p width"], residues: tuple[int, ...]) -> Float[Array, "variable p width"]:
+    """An embedding with zeros for the residues that a variable does not have, where their numbers differ."""
+    if len(set(residues)) == 1:
+        return embed
+    return jnp.where(np.arange(embed.shape[1])[None, :, None] < np.array(residues)[:, None, None], embed, 0)
 
 
 class Norm(NamedTuple):
