@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
-from modgrok.inspection.order import Order, Places, natural_order
+from modgrok.inspection.order import Order, Places, sized_order
 from modgrok.networks.circuit import Weights
 from modgrok.progress import Progress
 from modgrok.training import fused_step
@@ -112,8 +112,7 @@ def train_chunks(
 def stacked_places(shape: Shape, networks: int, orders: Sequence[Order] | None) -> Places:
     """The places of every network's order, with an axis `net`."""
     if orders is None:
-        usual = natural_order("additive", shape.model.classes, shape.model.variables)
-        orders = [usual] * networks
+        orders = [sized_order(shape.model.residues, shape.model.classes)] * networks
     if len(orders) != networks:
         raise InputError(f"{networks} tables need as many orders of residues, got {len(orders)}")
     return Places(*(np.stack(arrays) for arrays in zip(*(order.places for order in orders), strict=True)))
@@ -146,8 +145,11 @@ def train_ensemble(
 def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:
     """The number of networks, if the arrays of an ensemble fit together; an `InputError` otherwise."""
     networks = tables.shape[0]
-    if networks == 0 or tables.shape != (networks, shape.rows):
-        raise InputError(f"tables must have the shape (networks, {shape.rows}), got {tables.shape}")
+    if networks == 0 or tables.shape != (networks, shape.cells):
+        raise InputError(f"tables must have the shape (networks, {shape.cells}), got {tables.shape}")
+    known = np.count_nonzero(np.asarray(tables) >= 0, axis=1)
+    if (known != shape.rows).any():
+        raise InputError(f"every table must have {shape.rows} known cells, got {known.min()} to {known.max()}")
     for leaf in jax.tree.leaves(hyper):
         if leaf.shape != (networks,):
             raise InputError(f"{networks} tables need hyper-parameters of shape ({networks},), got {leaf.shape}")
