@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
+    from modgrok.separable.checking import Check, check
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
@@ -55,6 +56,7 @@ HOMES = {
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
+    "separable.checking": ("Check", "check"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -72,6 +74,7 @@ __all__ = [
     "Answer",
     "Benchmark",
     "CensusRun",
+    "Check",
     "Circuit",
     "Comparison",
     "Expectation",
@@ -92,6 +95,7 @@ __all__ = [
     "Verification",
     "bench",
     "census",
+    "check",
     "classify",
     "compare",
     "compile",

@@ -108,7 +108,7 @@ accuracy not known>
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
     modulus = decided_modulus(asked)
-    found = classify_table(asked.table, modulus, fraction=fraction, effort=effort)
+    found = classify_table(asked.table, modulus, tree=asked.tree, fraction=fraction, effort=effort)
     expected = expected_from_table(
         asked.table,
         modulus,
