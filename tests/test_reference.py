@@ -141,7 +141,7 @@ def test_numbers_are_in_full_in_csv_and_json_excludes_it(workplace, monkeypatch,
 
 def test_usage_options_and_defaults_come_from_the_parser():
     text = "\n".join(reference.section("classify"))
-    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--effort EFFORT] [--certificate FILE]" in text
+    assert "modgrok classify [EXPRESSION] [--mod P] [--table FILE] [--fraction FRACTION] [--effort EFFORT]" in text
     assert "| `--fraction FRACTION` | share of the table that would be trained on (default 0.5) |" in text
     assert "modgrok census query DIR SQL" in "\n".join(reference.section("census"))
     assert all(len(line) <= 120 for line in reference.page().splitlines() if not line.startswith(("|", "Every")))
