@@ -30,7 +30,7 @@ from modgrok.censuses.law import (
 from modgrok.errors import InputError
 from modgrok.files import write_json
 from modgrok.loss_law.calibration import Calibration, FractionCurve, SettingCurve, TableCurves
-from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_errors
+from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_interval
 from modgrok.loss_law.from_table import at_least_twins
 from modgrok.loss_law.law import SETTING
 from modgrok.results import Result
@@ -91,7 +91,7 @@ def calibrate(census: Columns, made_by: str) -> Calibration:
         )
     rows = np.any([s.rows for s in settings], axis=0)
     ratio = ratios(census, settings)
-    curve = with_errors(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
+    curve = with_interval(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
     common = several_moduli(settings)
     return Calibration(
         made_by=made_by,
@@ -116,7 +116,7 @@ def table_curves(census: Columns, settings: list[Setting]) -> TableCurves:
         x, accuracy = table_complexity(census)[rows], census["test_accuracy"][rows]
         from_curve = cross_validated(x, accuracy, census["table"][rows])
         expected = at_least_twins(from_curve, census["redundancy"][rows].astype(float))
-        curve = with_errors(fit_curve(x, accuracy), expected, accuracy).rounded()
+        curve = with_interval(fit_curve(x, accuracy), expected, accuracy).rounded()
         curves.append(FractionCurve(fraction, float(np.abs(expected - accuracy).mean()), curve))
     return TableCurves(span(settings, "modulus"), tuple(curves))
 
@@ -124,7 +124,7 @@ def table_curves(census: Columns, settings: list[Setting]) -> TableCurves:
 def own_curve(census: Columns, setting: Setting) -> Curve:
     """The curve of one setting over the training loss."""
     x, accuracy, table = (census[name][setting.rows] for name in ("train_loss", "test_accuracy", "table"))
-    return with_errors(fit_curve(x, accuracy), cross_validated(x, accuracy, table), accuracy)
+    return with_interval(fit_curve(x, accuracy), cross_validated(x, accuracy, table), accuracy)
 
 
 def span(settings: list[Setting], name: str) -> Any:
