@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
     from modgrok.censuses.runner import CensusRun, census
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
+    from modgrok.separable.checking import Check, check
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
@@ -35,11 +37,14 @@ if TYPE_CHECKING:
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
     from modgrok.training.runs import resume, train
+    from modgrok.training.sweep_result import Sweep
+    from modgrok.training.sweeps import sweep
     from modgrok.training.watching import watch
 
 __version__ = "0.2.0"
 
 HOMES = {
+    "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
     "censuses.runner": ("CensusRun", "census"),
@@ -53,6 +58,7 @@ HOMES = {
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
+    "separable.checking": ("Check", "check"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -62,6 +68,8 @@ HOMES = {
     "training.run": ("Run", "load_run"),
     "training.run_list": ("RunList", "runs"),
     "training.runs": ("resume", "train"),
+    "training.sweep_result": ("Sweep",),
+    "training.sweeps": ("sweep",),
     "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""
@@ -70,12 +78,14 @@ __all__ = [
     "Answer",
     "Benchmark",
     "CensusRun",
+    "Check",
     "Circuit",
     "Comparison",
     "Expectation",
     "Expert",
     "Exported",
     "ExpressionError",
+    "Function",
     "InputError",
     "Inspection",
     "ItemResult",
@@ -85,10 +95,12 @@ __all__ = [
     "Report",
     "Run",
     "RunList",
+    "Sweep",
     "TrainConfig",
     "Verification",
     "bench",
     "census",
+    "check",
     "classify",
     "compare",
     "compile",
@@ -99,8 +111,10 @@ __all__ = [
     "mix",
     "paper",
     "predict",
+    "read_function",
     "resume",
     "runs",
+    "sweep",
     "table",
     "train",
     "verify",

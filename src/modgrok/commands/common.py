@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
+import csv
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +15,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
-from modgrok.results import Result
+from modgrok.results import Result, plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,9 +44,11 @@ class CheckedNetwork(Result):
 
 
 NETWORK_KEYS = {
-    "expression": "as understood, in canonical spelling",
-    "modulus": "p",
+    "expression": "as understood, in canonical spelling; of a table, its name",
+    "modulus": "p; `null` for a table whose variables and values differ in number",
     "variables": "names of the inputs, in the order in which `predict` takes them",
+    "sizes": "how many values each variable has: p, but for tables",
+    "values": "how many values the function has: p, but for tables",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
@@ -66,10 +73,54 @@ VERIFICATION_KEYS = {
     "errors": "wrong rows",
     "first_error": "the first wrong row, or `null`",
 }
+HELP = {
+    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
+    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
+    "activation": "of an mlp",
+    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
+    "dropout": "share of the hidden neurons that is dropped at random in every step",
+    "loss": "mean squared error to the one-hot, or cross-entropy",
+    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
+    "width": "hidden neurons; of a transformer, the dimension of its stream",
+    "power": "the activation of the power network is x^power; the number of variables if not given",
+    "steps": "full-batch steps; more than before lets a run go on",
+    "learning_rate": "learning rate",
+    "weight_decay": "weight decay",
+    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
+    "beta2": "decay of the mean of squared gradients in Adam",
+    "eps": "the term in Adam's denominator",
+    "fraction": "share of the table to train on; the rest is for testing",
+    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
+    "seed": "seed of the split and of the initial weights",
+    "metrics_every": "steps between measurements",
+    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
+    "order": "order of residues in which periodicity is measured; auto takes the function's own",
+}
+"""Every setting of a training, and what it means."""
 FILES_KEY = {"files": "paths of what was written"}
+TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
+"""Keys of JSON objects that list the rows of the table that a command prints."""
 LONGEST_LINE = 10_000
 """Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
+
+
+def add_function(parser: argparse.ArgumentParser, text: str) -> None:
+    """The arguments that say which function is meant; `given_function` reads them."""
+    parser.add_argument("expression", nargs="?", help=text)
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
+    )
+
+
+def given_function(args: argparse.Namespace, command: str) -> str | Path:
+    """The expression, or the file of the table."""
+    if (args.expression is None) == (args.table is None):
+        raise InputError(
+            f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
+        )
+    return args.table if args.expression is None else args.expression
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:
@@ -111,3 +162,35 @@ def fits(console: Console, table: Table) -> bool:
     """Has the table room on the terminal without breaking a line?"""
     wide = console.options.update(width=LONGEST_LINE)
     return not console.is_terminal or console.measure(table, options=wide).maximum <= console.width
+
+
+def csv_text(command: Any, result: Any) -> str:
+    """The table of a command as CSV, whose lines other tools can read; numbers in full.
+
+    A command may have a function `csv_rows`; otherwise its rows are the list of its JSON object that is in `TABLES`, or
+    one row of what the object holds beside lists. An object inside a row becomes columns such as `settings.width`, a
+    list JSON.
+    """
+    if hasattr(command, "csv_rows"):
+        rows = command.csv_rows(result)
+    else:
+        found = plain(result)
+        scalars = {name: value for name, value in found.items() if not isinstance(value, list)}
+        rows = next((found[name] for name in TABLES if found.get(name)), [scalars])
+    flat = [flattened(plain(row)) for row in rows]
+    text = StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in flat for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def flattened(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """An object of JSON as one row."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= flattened(value, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = json.dumps(value) if isinstance(value, list) else value
+    return found

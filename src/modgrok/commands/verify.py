@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -40,7 +41,12 @@ def exit_code(result: CheckedNetwork) -> int:
     return 0 if result.correct else 1
 
 
+def csv_rows(result: CheckedNetwork) -> list[dict[str, Any]]:
+    """One row: what was checked, and what was found."""
+    return [{"network": result.network.title, **result.verification.to_json()}]
+
+
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.expression, f"  mod {network.modulus}, {network.method} {network.model.name}")
+    heading(console, network.title, f", {network.method} {network.model.name}")
     console.print(facts_table(result.verification.facts()))
