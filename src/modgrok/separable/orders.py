@@ -24,8 +24,9 @@ from modgrok.separable.groups import Group, abelian_groups
 from modgrok.separable.reduction import Reduced, absorbable_values, line_classes, reductions
 from modgrok.separable.verdict import Obstruction, Verdict, Witness, group_text
 
-STEPS_OF_ORDER = 400
-"""One more order is looked at whenever so many steps were used for those before it."""
+STEPS_OF_ORDER = 100
+"""The k-th order that is left open waits for the next until k² times as many steps were used: many small steps
+upwards would leave too little for each."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +101,7 @@ def smallest_group(
 
 
 class AnyOrder:
-    """The question for every order at once: always the group that has used the least, below the first that fits."""
+    """The question for every order at once: groups take turns, below the first that fits."""
 
     def __init__(
         self, table: Int[np.ndarray, "p ..."], absorbing: bool, *, products: bool = False, most: int | None = None
@@ -159,17 +160,17 @@ class AnyOrder:
         return replace(top, obstruction=obstruction, steps=self.used, up_to=True)
 
     def advance(self, allowance: int) -> None:
-        """One procedure for the question that has used the least; a new one once those before it had their turn."""
+        """One procedure for one question, smaller orders more often; a new one once those before it had their turn."""
         undecided = [asked for asked in self.asked[: self.fits] if asked.verdict is None]
-        if not self.exhausted and self.fits is None and self.used >= STEPS_OF_ORDER * (len(undecided) - 1):
+        if not self.exhausted and self.fits is None and self.used >= STEPS_OF_ORDER * len(undecided) ** 2:
             self._ask()
             self.used += 1
             return
         if undecided:
-            least = min(undecided, key=lambda asked: asked.used)
-            before = least.used
-            least.advance(allowance)
-            self.used += least.used - before
+            turn = min(range(len(undecided)), key=lambda k: (2 + k) * undecided[k].used)
+            before = undecided[turn].used
+            undecided[turn].advance(allowance)
+            self.used += undecided[turn].used - before
 
     def work(self, steps: int) -> None:
         """Go on, also for groups below one that fits."""
