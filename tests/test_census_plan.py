@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from modgrok.censuses.families import make_table, own_functions
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.errors import InputError
 
@@ -93,3 +95,48 @@ def load_plan_size(name):
     from pathlib import Path
 
     return load_plan(Path(__file__).parent.parent / "benchmarks" / "census" / name).size()
+
+
+def test_own_tables_are_a_family(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sums = {p: np.add.outer(np.arange(p), np.arange(p)) % p for p in (5, 7)}
+    for name, p in (("b.npy", 7), ("a.npy", 5)):
+        np.save(tmp_path / name, sums[p])
+    settings = [{"moduli": [5, 7], "widths": [4], "fractions": [0.5]}]
+    plan = plan_from({"steps": 2, "tables": {"[ab].npy": 2, "random": 1}, "settings": settings})
+    assert [(n.family, n.modulus, n.table_seed) for n in plan.networks()] == [
+        ("[ab].npy", 5, 0),
+        ("random", 5, 0),
+        ("[ab].npy", 7, 1),
+        ("random", 7, 0),
+    ]
+    assert plan.size() == 4 and np.array_equal(make_table("[ab].npy", 7, 1).values, sums[7])
+    stored = json.loads(json.dumps(plan.to_json()))
+    assert plan_from(stored) == plan
+    stored["digests"]["[ab].npy"][0] = "of another table"
+    assert plan_from(stored) != plan
+
+
+@pytest.mark.parametrize(
+    "tables, message",
+    [
+        ({"none.csv": 1}, "no file is called none.csv"),
+        ({"seven.npy": 1}, r"seven.npy \(7 × 7 → 7\): no block of settings has the modulus 7"),
+        ({"five.npy": 2}, "asks for 2 tables, there are 1 such files"),
+        ({"wide.npy": 1}, r"a census has whole tables of n1 and n2 modulo one number, got wide.npy \(2 × 3 → 2\)"),
+        ({"partial.npy": 1}, "modulo one number, got partial.npy .* 1 of 4 cells unknown"),
+    ],
+)
+def test_own_tables_that_cannot_be_counted_are_refused(tmp_path, monkeypatch, tables, message):
+    monkeypatch.chdir(tmp_path)
+    own_functions.cache_clear()
+    for name, table in {
+        "five": np.zeros((5, 5), int),
+        "seven": np.zeros((7, 7), int),
+        "wide": np.zeros((2, 3), int),
+        "partial": np.array([[0, 1], [1, -1]]),
+    }.items():
+        np.save(tmp_path / f"{name}.npy", table)
+    settings = [{"moduli": [5], "widths": [4], "fractions": [0.5]}]
+    with pytest.raises(InputError, match=message):
+        plan_from({"steps": 2, "tables": tables, "settings": settings})

@@ -14,8 +14,8 @@ from modgrok.training.config import hyper
 from modgrok.training.ensemble import stacked_places, start_all, train_ensemble, with_fused_step
 from modgrok.training.steps import Shape, block_gradient, fused_gradient
 
-BFLOAT16 = 0.005
-"""Relative error of a gradient whose products take bfloat16: its factors are rounded by up to 2^-9 each."""
+BFLOAT16 = 0.01
+"""Relative error of a gradient from weights and products in bfloat16: each is rounded by up to 2^-9."""
 
 
 @lru_cache
@@ -72,7 +72,8 @@ def test_rows_that_do_not_count_come_last_whatever_they_are():
     model, inputs = Power((7, 7), 7, width=24), jnp.asarray([[3, 1], [6, 6], [0, 2], [5, 5], [0, 1]])
     rows = fused_step.training_rows(model, inputs, jnp.arange(5), jnp.int32(3))
     assert rows.a[:3].tolist() == [0, 3, 6] and (rows.b[:3] - 16).tolist() == [2, 1, 6]
-    assert rows.targets[:3].tolist() == [2, 0, 1] and rows.a.size == 32 and rows.counted.tolist() == [3]
+    assert rows.targets[:3].tolist() == [2, 0, 1] and rows.counted.tolist() == [3]
+    assert rows.a.size == fused_step.tiling_of(7).rows
 
 
 @pytest.mark.parametrize(
@@ -94,19 +95,20 @@ def test_rows_that_do_not_count_come_last_whatever_they_are():
 )
 def test_it_runs_for_squares_of_two_variables_on_square_tables_and_nothing_else(model, loss, able):
     shape = Shape(model, 9, loss=loss)
-    assert with_fused_step(shape, True) == (replace(shape, gradient="fused") if able else shape)
-    assert with_fused_step(shape, False) == shape
-    assert with_fused_step(replace(shape, gradient="gather"), True).gradient == "gather"
+    assert with_fused_step(shape, 8, True) == (replace(shape, gradient="fused") if able else shape)
+    assert with_fused_step(shape, 8, False) == shape
+    assert with_fused_step(replace(shape, gradient="gather"), 8, True).gradient == "gather"
 
 
 def test_it_is_for_gpus_and_a_variable_turns_it_off(monkeypatch):
     shape = Shape(Power((7, 7), 7), 9)
-    assert with_fused_step(shape) == shape, "on a CPU the present step is taken"
+    assert with_fused_step(shape, 8) == shape, "on a CPU the present step is taken"
     monkeypatch.setattr(fused_step.jax, "default_backend", lambda: "gpu")
-    assert with_fused_step(shape).gradient == "fused"
+    assert with_fused_step(shape, 8).gradient == "fused"
+    assert with_fused_step(shape, 1) == shape, "one network alone is faster without"
     for word in ("off", "OFF", "0", "no"):
         monkeypatch.setenv("MODGROK_FUSED", word)
-        assert with_fused_step(shape) == shape
+        assert with_fused_step(shape, 8) == shape
 
 
 @pytest.mark.parametrize("modulus", [5, 16, 17, 64, 97, 127, 128])

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
     from modgrok.censuses.runner import CensusRun, census
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
     from modgrok.training.runs import resume, train
+    from modgrok.training.sweep_result import Sweep
+    from modgrok.training.sweeps import sweep
     from modgrok.training.watching import watch
 
 __version__ = "0.2.0"
 
 HOMES = {
+    "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
     "censuses.runner": ("CensusRun", "census"),
@@ -64,6 +68,8 @@ HOMES = {
     "training.run": ("Run", "load_run"),
     "training.run_list": ("RunList", "runs"),
     "training.runs": ("resume", "train"),
+    "training.sweep_result": ("Sweep",),
+    "training.sweeps": ("sweep",),
     "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""
@@ -79,6 +85,7 @@ __all__ = [
     "Expert",
     "Exported",
     "ExpressionError",
+    "Function",
     "InputError",
     "Inspection",
     "ItemResult",
@@ -88,6 +95,7 @@ __all__ = [
     "Report",
     "Run",
     "RunList",
+    "Sweep",
     "TrainConfig",
     "Verification",
     "bench",
@@ -103,8 +111,10 @@ __all__ = [
     "mix",
     "paper",
     "predict",
+    "read_function",
     "resume",
     "runs",
+    "sweep",
     "table",
     "train",
     "verify",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgrok.algebra.function import Function, FunctionLike, read_function
-from modgrok.answers.probe import Probe, probe_table
+from modgrok.answers.probe import Probe, probe_function
 from modgrok.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.from_table import expected_from_table
@@ -116,7 +116,7 @@ accuracy not known>
         in_class=found.status == "in-class",
         redundancy=found.redundancy,
     )
-    trained = probe_table(asked.table, modulus, fraction=fraction, progress=progress) if probe else None
+    trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
         expression=asked.expression,
         variables=asked.variables,

@@ -5,6 +5,7 @@ fill = 0.5                          # optional: see `modgrok.censuses.parts`
 [tables]                            # how many tables of each family, or of each template, per modulus
 two-monomials = 90
 "{a}x^2 y + {b}y^2" = 8
+"mine/*.csv" = 4                    # one's own tables, each at its own modulus: the first of these files
 [[settings]]                        # every table is trained at every combination
 moduli = [43, 97]
 widths = [250, 500]
@@ -20,8 +21,8 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import ceil
 from pathlib import Path
@@ -30,7 +31,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.algebra.field import check_modulus
-from modgrok.censuses.families import check_family
+from modgrok.censuses.families import check_family, is_file, own_functions
 from modgrok.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig
@@ -90,12 +91,16 @@ class Settings:
 
 @dataclass(frozen=True)
 class CensusPlan:
-    """A whole plan; `tables` maps a family or a template to its number of tables."""
+    """A whole plan; `tables` maps a family, a template or a path to its number of tables.
+
+    `digests` are those of the tables in files: what they hold is part of the plan.
+    """
 
     steps: tuple[int, ...]
     tables: Mapping[str, int]
     settings: tuple[Settings, ...]
     fill: float = 0.5
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not 0 < self.fill <= 1:
@@ -106,6 +111,8 @@ class CensusPlan:
             check_family(family)
             if count < 1:
                 raise InputError(f"tables.{family} must be at least 1, got {count}; leave the family out for none")
+            if is_file(family):
+                self.check_files(family, count)
         for family in (name for s in self.settings for name in s.families or ()):
             if family not in self.tables:
                 raise InputError(f"settings ask for {family!r}, which has no number under [tables]; give it one")
@@ -114,10 +121,24 @@ class CensusPlan:
         if self.size() != len({network[1:] for network in self.networks()}):
             raise InputError("two blocks of settings ask for the same networks; merge them")
 
+    def check_files(self, family: str, count: int) -> None:
+        """Own tables must be there, at moduli of the plan; their digests become part of it."""
+        functions = own_functions(family)
+        if count > len(functions):
+            raise InputError(f"tables.{family} asks for {count} tables, there are {len(functions)} such files")
+        for function in functions[:count]:
+            if not any(function.modulus in s.moduli for s in self.settings):
+                raise InputError(f"{function.title}: no block of settings has the modulus {function.modulus}")
+        if family not in self.digests:
+            known = {family: tuple(function.digest for function in functions[:count])}
+            object.__setattr__(self, "digests", {**self.digests, **known})
+
     def size(self) -> int:
         return sum(
-            len(s.moduli) * len(s.widths) * len(s.fractions) * s.seeds * sum(self.shared(s).values())
+            len(s.widths) * len(s.fractions) * s.seeds * len(members(family, count, modulus))
             for s in self.settings
+            for modulus in s.moduli
+            for family, count in self.shared(s).items()
         )
 
     def shared(self, settings: Settings) -> dict[str, int]:
@@ -131,7 +152,7 @@ class CensusPlan:
         for s in self.settings:
             for modulus, width, fraction in product(s.moduli, s.widths, s.fractions):
                 for family, count in self.shared(s).items():
-                    for table_seed, k in product(range(count), range(s.seeds)):
+                    for table_seed, k in product(members(family, count, modulus), range(s.seeds)):
                         seed = training_seed(table_seed, k)
                         yield CensusNetwork(
                             number, family, table_seed, modulus, width, fraction, seed, s.learning_rate, s.weight_decay
@@ -140,8 +161,16 @@ class CensusPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
+        own = {"digests": self.digests} if self.digests else {}
         settings = [dataclasses.asdict(s) for s in self.settings]
-        return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill}
+        return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill, **own}
+
+
+def members(family: str, count: int, modulus: int) -> Sequence[int]:
+    """The seeds of a family's first tables at a modulus; own tables have one modulus each."""
+    if not is_file(family):
+        return range(count)
+    return [k for k, function in enumerate(own_functions(family)[:count]) if function.modulus == modulus]
 
 
 def training_seed(table_seed: int, k: int) -> int:
@@ -165,7 +194,7 @@ def load_plan(path: Path) -> CensusPlan:
 
 def plan_from(content: Mapping[str, Any]) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
-    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill",))
+    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill", "digests"))
     steps = content["steps"]
     tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
     blocks = [checked("settings", block, dict) for block in content["settings"]]
@@ -176,6 +205,7 @@ def plan_from(content: Mapping[str, Any]) -> CensusPlan:
         tables,
         tuple(settings_from(block) for block in blocks),
         checked("fill", content.get("fill", 0.5), float),
+        {family: tuple(found) for family, found in content.get("digests", {}).items()},
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
 from modgrok.results import Result
@@ -39,9 +41,11 @@ class CheckedNetwork(Result):
 
 
 NETWORK_KEYS = {
-    "expression": "as understood, in canonical spelling",
-    "modulus": "p",
+    "expression": "as understood, in canonical spelling; of a table, its name",
+    "modulus": "p; `null` for a table whose variables and values differ in number",
     "variables": "names of the inputs, in the order in which `predict` takes them",
+    "sizes": "how many values each variable has: p, but for tables",
+    "values": "how many values the function has: p, but for tables",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
@@ -66,10 +70,52 @@ VERIFICATION_KEYS = {
     "errors": "wrong rows",
     "first_error": "the first wrong row, or `null`",
 }
+HELP = {
+    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
+    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
+    "activation": "of an mlp",
+    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
+    "dropout": "share of the hidden neurons that is dropped at random in every step",
+    "loss": "mean squared error to the one-hot, or cross-entropy",
+    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
+    "width": "hidden neurons; of a transformer, the dimension of its stream",
+    "power": "the activation of the power network is x^power; the number of variables if not given",
+    "steps": "full-batch steps; more than before lets a run go on",
+    "learning_rate": "learning rate",
+    "weight_decay": "weight decay",
+    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
+    "beta2": "decay of the mean of squared gradients in Adam",
+    "eps": "the term in Adam's denominator",
+    "fraction": "share of the table to train on; the rest is for testing",
+    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
+    "seed": "seed of the split and of the initial weights",
+    "metrics_every": "steps between measurements",
+    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
+    "order": "order of residues in which periodicity is measured; auto takes the function's own",
+}
+"""Every setting of a training, and what it means."""
 FILES_KEY = {"files": "paths of what was written"}
 LONGEST_LINE = 10_000
 """Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
+
+
+def add_function(parser: argparse.ArgumentParser, text: str) -> None:
+    """The arguments that say which function is meant; `given_function` reads them."""
+    parser.add_argument("expression", nargs="?", help=text)
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
+    )
+
+
+def given_function(args: argparse.Namespace, command: str) -> str | Path:
+    """The expression, or the file of the table."""
+    if (args.expression is None) == (args.table is None):
+        raise InputError(
+            f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
+        )
+    return args.table if args.expression is None else args.expression
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:

@@ -12,18 +12,23 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, heading, say
+from modgrok.commands import sweep
+from modgrok.commands.common import FILES_KEY, HELP, add_function, given_function, heading, say
 from modgrok.errors import InputError
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.models import trainable
 from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
-from modgrok.training.config import TrainConfig, check_modulus_of
+from modgrok.training.config import TrainConfig
 from modgrok.training.live import numbers_table
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.runs import Run, train_config
+from modgrok.training.sweep_plan import seeds_of
+from modgrok.training.sweep_result import Sweep
+from modgrok.training.sweeps import default_folder as sweep_folder
+from modgrok.training.sweeps import run_plan
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "order": ORDER_NAMES,
@@ -33,30 +38,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "loss": tuple(LOSSES),
     "optimiser": tuple(OPTIMISERS),
 }
-HELP = {
-    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
-    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
-    "activation": "of an mlp",
-    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
-    "dropout": "share of the hidden neurons that is dropped at random in every step",
-    "loss": "mean squared error to the one-hot, or cross-entropy",
-    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
-    "width": "hidden neurons; of a transformer, the dimension of its stream",
-    "power": "the activation of the power network is x^power; the number of variables if not given",
-    "steps": "full-batch steps; more than before lets a run go on",
-    "learning_rate": "learning rate",
-    "weight_decay": "weight decay",
-    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
-    "beta2": "decay of the mean of squared gradients in Adam",
-    "eps": "the term in Adam's denominator",
-    "fraction": "share of the table to train on; the rest is for testing",
-    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
-    "seed": "seed of the split and of the initial weights",
-    "metrics_every": "steps between measurements",
-    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
-    "order": "order of residues in which periodicity is measured; auto takes the function's own",
-}
-KEYS = {
+RUN_KEYS = {
     "config": "every setting of the training",
     "folder": "where the run is",
     "finished": "whether all steps were taken",
@@ -70,6 +52,7 @@ KEYS = {
     "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
     "train_rows": "rows trained on",
     "test_rows": "rows tested on",
+    "unknown_cells": "cells of a table whose values are not known; the network predicts them",
     "seconds": "how long the last sitting trained, without compilation",
     "steps_per_second": "in the last sitting",
     "device": "what it was trained on",
@@ -78,11 +61,11 @@ KEYS = {
     "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `error`, `reason`, "
     "`source`; `value` is `null` where the loss law was not measured",
 } | FILES_KEY
+KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
-    parser.add_argument("--mod", type=int, default=argparse.SUPPRESS, help="the modulus, for example 97")
+    add_function(parser, 'the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
     usual = preset("power", "adamw") | {"model": "power"}
     for name, text in HELP.items():
         default = "" if usual[name] is None else f" (default {usual[name]})"
@@ -93,6 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=argparse.SUPPRESS,
             help=text + default,
         )
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="train so many seeds at once, from --seed on: a sweep (docs/sweep.md)"
+    )
     parser.add_argument("--out", type=Path, help="folder of the run; by default one under runs/, named by the settings")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with the run in this folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
@@ -101,8 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, console: Console) -> Run:
+def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
     config, folder = config_and_folder(args)
+    if args.seeds is not None:
+        return many_seeds(args, config)
     with stop_on_interrupt() as stop:
         return train_config(
             config,
@@ -114,21 +102,27 @@ def run(args: argparse.Namespace, console: Console) -> Run:
         )
 
 
-def exit_code(result: Run) -> int:
-    return 0 if result.finished else 130
+def many_seeds(args: argparse.Namespace, config: TrainConfig) -> Sweep:
+    """The sweep that has nothing but seeds to vary."""
+    if args.resume or args.overwrite or config.snapshots:
+        raise InputError("--seeds makes a sweep: without --resume (call it again), --overwrite and --snapshots")
+    plan = seeds_of(config, args.seeds)
+    return run_plan(plan, args.out or sweep_folder(plan), live=True)
+
+
+def exit_code(result: Run | Sweep) -> int:
+    return 0 if isinstance(result, Sweep) or result.finished else 130
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     """What the command line asks for: a new experiment, or one that goes on, with more steps perhaps."""
     given = {name: getattr(args, name) for name in HELP if hasattr(args, name)}
     if args.resume is not None:
-        if set(given) - {"steps"} or args.out or args.overwrite or args.expression or hasattr(args, "mod"):
+        function = (args.expression, args.table, args.mod)
+        if set(given) - {"steps"} or args.out or args.overwrite or function != (None, None, None):
             raise InputError("--resume takes every setting from the run; only --steps may be given with it")
         return replace(load_config(args.resume), **given), args.resume
-    if args.expression is None:
-        raise InputError('train needs an expression and a modulus: modgrok train "n1 n2" --mod 97')
-    modulus = check_modulus_of(args.expression, getattr(args, "mod", None))
-    config = TrainConfig(args.expression, modulus, **given)
+    config = TrainConfig.of(given_function(args, "train"), args.mod, **given)
     return config, args.out or default_folder(config)
 
 
@@ -149,7 +143,10 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
-def show(result: Run, console: Console, args: argparse.Namespace) -> None:
+def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> None:
+    if isinstance(result, Sweep):
+        sweep.show(result, console, args)
+        return
     final, config = result.final, result.config
     heading(console, result.title, f", {result.about}")
     say(console, f"step {result.step}, {result.steps_per_second:.1f} steps/s")
@@ -169,6 +166,9 @@ def show(result: Run, console: Console, args: argparse.Namespace) -> None:
         say(console, f"{text[0].upper()}{text[1:]}.")
     if result.snapshots:
         say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
+    if unknown := result.unknown_cells:
+        where = f"mg.load({str(result.folder)!r}).table()"
+        say(console, f"{unknown:,} cells are unknown and took no part; {where} predicts them.")
     if not result.finished:
         say(
             console,

@@ -14,7 +14,8 @@ subtract from each row its mean over classes (softmax and argmax ignore it), and
 and the summand of f is the share of that frequency. The K_f are orthogonal where all sums and classes occur equally
 often, and a share is then that of one projection. White noise has a share of (number of K_f) / (rows · (classes - 1)).
 
-An upper bound of it is the sum share: that of all functions of (s, q), whatever their form.
+An upper bound of it is the sum share: that of all functions of (s, q), whatever their form, whose mean over rows is 0.
+White noise has about 1/m of it.
 
 Only rows and classes that have places take part: in a product, zero is apart.
 
@@ -35,9 +36,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from modgrok.errors import InputError
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
-from modgrok.inspection.order import Labels, function_order, function_witness, named_order
+from modgrok.inspection.order import Labels, named_order, order_of, witness_of
 from modgrok.networks.network import Network
 from modgrok.results import Result, percent, plain
 
@@ -164,10 +164,12 @@ class LogitsView(Result):
 
     @property
     def sum_share(self) -> float | None:
-        """The share of variance that depends on a row through the sum of its places alone, in whatever form."""
+        """The share of variance that depends on a row, and on it through the sum of its places alone, in any form."""
         if self.templates is None or self.mean_by_sum is None or self.variance is None:
             return None
-        held = np.sum(self.templates.counts[:, None] * self.mean_by_sum**2)
+        counts = self.templates.counts[:, None]
+        of_all_rows = np.sum(counts * self.mean_by_sum, axis=0) / counts.sum()
+        held = np.sum(counts * (self.mean_by_sum - of_all_rows) ** 2)
         return float(held / self.variance) if self.variance else 0.0
 
     @property
@@ -176,7 +178,7 @@ class LogitsView(Result):
         return None if self.shares is None else float(self.shares[list(self.key_frequencies)].sum())
 
     def summary(self) -> str:
-        about = f"{self.network.expression} mod {self.network.modulus}, {self.network.model.name}"
+        about = f"{self.network.title}, {self.network.model.name}"
         if self.shares is None:
             return f"{about}: {self.why}"
         return (
@@ -229,15 +231,18 @@ def logits_view(
     count = network.rows * network.model.classes
     if count > LARGEST_LOGITS:
         why = f"the table has {count:,} logits, more than the {LARGEST_LOGITS:,} that are looked at"
-        return LogitsView(network, function_order(network.expression, network.modulus).name, None, why, loss=loss)
+        return LogitsView(network, order_of(network).name, None, why, loss=loss)
     logits = whole_logits(network)
-    labels = function_witness(network.expression, network.modulus)
-    order = named_order(labels) or function_order(network.expression, network.modulus)
+    labels = witness_of(network)
+    order = named_order(labels) or order_of(network)
+    if not np.isfinite(logits).all():
+        why = "some logits are no finite numbers: the training diverged"
+        return LogitsView(network, order.name, None, why, loss=loss)
     inputs = input_spectrum(logits, network, labels, order) if spectrum else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"
         return LogitsView(network, order.name, inputs, why, loss=loss)
-    templates = templates_of(network.expression, network.modulus)
+    templates = templates_of(labels)
     centred = templates.centred(logits)
     coefficients, shares = templates.fit(centred)
     keys = key_frequencies_of(coefficients, shares) if key_frequencies is None else tuple(key_frequencies)
@@ -265,11 +270,8 @@ def logits_view(
 
 
 @lru_cache(maxsize=2)
-def templates_of(expression: str, modulus: int) -> Templates:
-    """The templates of a function that has a witness; kept, since a film asks for the same ones at every step."""
-    labels = function_witness(expression, modulus)
-    if labels is None:
-        raise InputError(f"no places g1, g2 and h are known for {expression} mod {modulus}")
+def templates_of(labels: Labels) -> Templates:
+    """The templates of a witness; kept, since a film asks for the same ones at every step."""
     return Templates.of(labels)
 
 

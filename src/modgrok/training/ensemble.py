@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
-from modgrok.inspection.order import Order, Places, natural_order
+from modgrok.inspection.order import Order, Places, sized_order
 from modgrok.networks.circuit import Weights
 from modgrok.progress import Progress
 from modgrok.training import fused_step
@@ -58,10 +58,11 @@ def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
     return -(-networks // chunks)
 
 
-def with_fused_step(shape: Shape, fused: bool | None = None) -> Shape:
-    """The shape with the fused step, if it has one and is asked for; None asks on a GPU, unless MODGROK_FUSED=off."""
+def with_fused_step(shape: Shape, networks: int, fused: bool | None = None) -> Shape:
+    """The shape with the fused step, if it has one and is asked for; None asks where it is faster (`fused_step`)."""
     able = shape.gradient == "scatter" and fused_step.applies(shape.model, shape.loss)
-    return replace(shape, gradient="fused") if able and (fused_step.wanted() if fused is None else fused) else shape
+    asked = fused_step.wanted(networks) if fused is None else fused
+    return replace(shape, gradient="fused") if able and asked else shape
 
 
 start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0, 0, 0)), static_argnums=0)
@@ -86,9 +87,9 @@ def train_chunks(
     them periodicity is measured in the additive one. `params` are weights to start from, with an axis `net`.
     `fused` turns the fused step on or off (`with_fused_step`).
     """
-    shape = with_fused_step(shape, fused)
     measured = [steps] if isinstance(steps, int) else list(steps)
     networks = check_ensemble(shape, hyper, tables, measured)
+    shape = with_fused_step(shape, networks, fused)
     size = chunk_size(shape, networks, memory)
     places = stacked_places(shape, networks, orders)
     for first in range(0, networks, size):
@@ -111,8 +112,7 @@ def train_chunks(
 def stacked_places(shape: Shape, networks: int, orders: Sequence[Order] | None) -> Places:
     """The places of every network's order, with an axis `net`."""
     if orders is None:
-        usual = natural_order("additive", shape.model.classes, shape.model.variables)
-        orders = [usual] * networks
+        orders = [sized_order(shape.model.residues, shape.model.classes)] * networks
     if len(orders) != networks:
         raise InputError(f"{networks} tables need as many orders of residues, got {len(orders)}")
     return Places(*(np.stack(arrays) for arrays in zip(*(order.places for order in orders), strict=True)))
@@ -145,8 +145,11 @@ def train_ensemble(
 def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:
     """The number of networks, if the arrays of an ensemble fit together; an `InputError` otherwise."""
     networks = tables.shape[0]
-    if networks == 0 or tables.shape != (networks, shape.rows):
-        raise InputError(f"tables must have the shape (networks, {shape.rows}), got {tables.shape}")
+    if networks == 0 or tables.shape != (networks, shape.cells):
+        raise InputError(f"tables must have the shape (networks, {shape.cells}), got {tables.shape}")
+    known = np.count_nonzero(np.asarray(tables) >= 0, axis=1)
+    if (known != shape.rows).any():
+        raise InputError(f"every table must have {shape.rows} known cells, got {known.min()} to {known.max()}")
     for leaf in jax.tree.leaves(hyper):
         if leaf.shape != (networks,):
             raise InputError(f"{networks} tables need hyper-parameters of shape ({networks},), got {leaf.shape}")

@@ -21,9 +21,7 @@ def gradient(params: Expert, rows: TrainingRows, modulus: int, *, interpret: boo
     """The gradient of the loss at padded weights, padded as they are."""
     tiling = tiling_of(modulus)
     _, size, width = params.embed.shape
-    embed, readout = params.embed.reshape(2 * size, width), params.readout.astype(jnp.bfloat16)
-    if tiling.half:
-        embed = embed.astype(jnp.bfloat16)
+    embed, readout = (w.astype(jnp.bfloat16) for w in (params.embed.reshape(2 * size, width), params.readout))
     blocks = rows.targets.size // tiling.rows
     whole = partial(pl.BlockSpec, index_map=lambda k: (0, 0))
     all_rows, count = pl.BlockSpec((rows.targets.size,), lambda k: (0,)), pl.BlockSpec((1,), lambda k: (0,))
@@ -67,14 +65,14 @@ def residual_kernel(
         return both_columns(embed, a, b, k * tile, tile)
 
     def add_neurons(k: Any, carried: Any) -> Any:
-        logits, found = carried
-        pair, found = (found, columns(jnp.minimum(k + 1, width // tile - 1))) if tiling.ahead else (columns(k), found)
-        z = pair[0].astype(jnp.float32) + pair[1].astype(jnp.float32)
-        return logits + triton.dot((z * z).astype(jnp.bfloat16), readout[pl.ds(k * tile, tile), :]), found
+        logits, (first_part, second_part) = carried
+        following = columns(jnp.minimum(k + 1, width // tile - 1))
+        z = first_part.astype(jnp.float32) + second_part.astype(jnp.float32)
+        return logits + triton.dot((z * z).astype(jnp.bfloat16), readout[pl.ds(k * tile, tile), :]), following
 
     tiles = jnp.clip(counted - first, 0, 1) * (width // tile)  # no comparison: Triton's loops end at whole numbers
     zeros = jnp.zeros((tiling.rows, size), jnp.float32)
-    logits, _ = jax.lax.fori_loop(0, tiles, add_neurons, (zeros, columns(0) if tiling.ahead else ()))
+    logits, _ = jax.lax.fori_loop(0, tiles, add_neurons, (zeros, columns(0)))
     hot = (targets[:, None] == jnp.arange(size)[None, :]).astype(jnp.float32)
     weights = jnp.where(first + jnp.arange(tiling.rows) < counted, 2 / (counted.astype(jnp.float32) * modulus), 0.0)
     residual[...] = ((logits - hot) * weights[:, None]).astype(residual.dtype)
@@ -95,19 +93,18 @@ def gradient_kernel(
         return places, others, *both_columns(embed, places, others, neurons, tile)
 
     def add_rows(block: Any, carried: Any) -> Any:
-        d_first, d_second, d_weights, found = carried
-        now, found = (found, gathered(jnp.minimum(block + 1, blocks - 1))) if tiling.ahead else (gathered(block), found)
-        places, others, first, second = now
+        d_first, d_second, d_weights, (places, others, first, second) = carried
+        following = gathered(jnp.minimum(block + 1, blocks - 1))
         z = first.astype(jnp.float32) + second.astype(jnp.float32)
         r = residual[pl.ds(block * tiling.rows, tiling.rows), :]
         d_weights += triton.dot((z * z).astype(jnp.bfloat16), r, trans_a=True)
         dz = (2 * z * triton.dot(r, weights, trans_b=True)).astype(jnp.bfloat16)
         hots = ((residues + k == n[None, :]).astype(jnp.bfloat16) for k, n in ((0, places), (size, others)))
         d_first, d_second = (d + triton.dot(hot, dz) for d, hot in zip((d_first, d_second), hots, strict=True))
-        return d_first, d_second, d_weights, found
+        return d_first, d_second, d_weights, following
 
     columns, zeros = jnp.zeros((size, tile), jnp.float32), jnp.zeros((tile, size), jnp.float32)
-    start = (columns, columns, zeros, gathered(0) if tiling.ahead else ())
+    start = (columns, columns, zeros, gathered(0))
     d_first, d_second, d_weights, _ = jax.lax.fori_loop(0, blocks, add_rows, start)
     d_embed[pl.ds(0, size), :] = d_first
     d_embed[pl.ds(size, size), :] = d_second

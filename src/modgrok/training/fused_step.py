@@ -14,10 +14,11 @@ and with the residual r = 2 (y - one-hot) / (m p)
 * `gradient_kernel`, one program for some neurons: walks over the rows, gathers and squares again, and sums dW and dE;
   the sums over rows that share a residue are products with one-hots, [a = i]ᵀ dz, which tensor cores do.
 
-Products take bfloat16 and are summed in float32; weights, moments and optimiser stay in float32. No sum depends on the
-order in which programs run, so the same training gives the same bits. Sizes are padded to those that tensor cores like;
-what is padded is zero and stays zero: a neuron with no weights has no gradient, and no row reads a padded residue.
-Rows past `count` are not visited, so networks of one program may train on different numbers of rows at no cost.
+Both kernels read E and W in bfloat16, and fetch the columns of the next tile while they work on this one. Products
+take bfloat16 and are summed in float32; weights, moments and optimiser stay in float32. No sum depends on the order in
+which programs run, so the same training gives the same bits. Sizes are padded to those that tensor cores like; what is
+padded is zero and stays zero: a neuron with no weights has no gradient, and no row reads a padded residue. Rows past
+`count` are not visited, so networks of one program may train on different numbers of rows at no cost.
 
 The kernels are those of one network, `vmap` makes them those of an ensemble. They run for what `applies` allows;
 MODGROK_FUSED=off keeps to the float32 step everywhere.
@@ -36,6 +37,8 @@ from modgrok.networks.models import Model, Power
 
 VARIABLE = "MODGROK_FUSED"
 LEAST_MODULUS, LARGEST_MODULUS = 5, 128
+FEWEST_NETWORKS = 8
+"""One network has too few tiles to keep a GPU busy: alone, it trains faster the usual way."""
 
 
 class Tiling(NamedTuple):
@@ -47,22 +50,24 @@ class Tiling(NamedTuple):
     warps: int
     warps_backward: int
     stages: int = 1
-    half: bool = False
-    ahead: bool = False
 
 
 TILINGS = {
-    16: Tiling(32, 64, 64, 4, 4),
+    16: Tiling(32, 64, 64, 2, 2),
     32: Tiling(32, 64, 64, 4, 4),
-    64: Tiling(64, 64, 64, 8, 8),
+    64: Tiling(64, 64, 64, 4, 4),
     128: Tiling(128, 64, 64, 8, 8),
 }
 """By the padded modulus."""
 
 
-def wanted() -> bool:
-    """Whether this process fuses the step where it can: on a GPU, unless MODGROK_FUSED is off."""
-    return jax.default_backend() == "gpu" and os.environ.get(VARIABLE, "").lower() not in ("off", "0", "no")
+def wanted(networks: int) -> bool:
+    """Whether so many networks train faster with it: on a GPU, unless MODGROK_FUSED is off."""
+    return (
+        networks >= FEWEST_NETWORKS
+        and jax.default_backend() == "gpu"
+        and os.environ.get(VARIABLE, "").lower() not in ("off", "0", "no")
+    )
 
 
 def applies(model: Model, loss: str) -> bool:

@@ -28,7 +28,7 @@ from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Model, Rows, Statistics
 from modgrok.training import fused_step
-from modgrok.training.data import residue_groups, shuffled_rows, table_inputs
+from modgrok.training.data import known_rows, residue_groups, shuffled_rows, table_inputs
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 
@@ -55,6 +55,7 @@ def on_cpu() -> bool:
 class Shape:
     """What a compilation depends on. `train_rows` is the largest training set of all the networks it serves.
 
+    `known` is the number of cells whose values are known; None where that is all of them.
     `gradient` says how it is summed: "scatter" or "gather" (see `gathered_sum`), or "fused" (see `fused_step`).
     """
 
@@ -63,10 +64,17 @@ class Shape:
     gradient: str = "scatter"
     loss: str = "mse"
     optimiser: str = "adamw"
+    known: int | None = None
+
+    @property
+    def cells(self) -> int:
+        """Cells of the table, known or not."""
+        return prod(self.model.residues)
 
     @property
     def rows(self) -> int:
-        return prod(self.model.residues)
+        """Rows that train or test."""
+        return self.cells if self.known is None else self.known
 
     @property
     def block_rows(self) -> int:
@@ -92,7 +100,7 @@ class Hyper:
 class Examples(NamedTuple):
     """A table with its split. The first `train_rows` of the `shuffled` rows, less those past Hyper's, train."""
 
-    table: Int[Array, "row"]
+    table: Int[Array, "cell"]
     shuffled: Int[Array, "row"]
     groups: Int[Array, "variable p slot"] | None
     places: Places
@@ -121,11 +129,13 @@ class Metrics(NamedTuple):
 
 
 def start(
-    shape: Shape, hyper: Hyper, table: Int[Array, "row"], places: Places, params: Any = None
+    shape: Shape, hyper: Hyper, table: Int[Array, "cell"], places: Places, params: Any = None
 ) -> tuple[Examples, State]:
     """The split and the untrained network that a seed stands for; `params` are weights to start from instead."""
     init_key, _ = jax.random.split(jax.random.key(hyper.seed))
     shuffled = split_of(hyper.seed, shape.rows)
+    if shape.known is not None:
+        shuffled = known_rows(table, shape.known)[shuffled]
     groups = None
     if shape.gradient == "gather":
         groups = residue_groups(shuffled, shape.train_rows, shape.model.residues)
@@ -235,7 +245,7 @@ def batch_statistics(shape: Shape, hyper: Hyper, examples: Examples, params: Any
 
 
 def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metrics:
-    """Losses and accuracies over the whole table, a block of rows at a time, and how periodic the weights are."""
+    """Losses and accuracies over all known rows, a block of rows at a time, and how periodic the weights are."""
     places = jnp.asarray(even_blocks(shape.rows, -(-shape.rows // shape.block_rows)))
     statistics = batch_statistics(shape, hyper, examples, params)
 
