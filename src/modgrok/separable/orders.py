@@ -24,9 +24,8 @@ from modgrok.separable.groups import Group, abelian_groups
 from modgrok.separable.reduction import Reduced, absorbable_values, line_classes, reductions
 from modgrok.separable.verdict import Obstruction, Verdict, Witness, group_text
 
-STEPS_OF_ORDER = 100
-"""The k-th order that is left open waits for the next until k² times as many steps were used: many small steps
-upwards would leave too little for each."""
+STEPS_OF_ORDER = 2000
+"""One more order is looked at whenever the smallest had so many steps for each that is undecided."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,7 +100,11 @@ def smallest_group(
 
 
 class AnyOrder:
-    """The question for every order at once: groups take turns, below the first that fits."""
+    """The question for every order at once, below the first that fits.
+
+    Undecided orders share the steps as 1 : 1/2 : 1/3 : …, the smallest first: the least order that counting allows is
+    the likeliest, and no order is left out for ever.
+    """
 
     def __init__(
         self, table: Int[np.ndarray, "p ..."], absorbing: bool, *, products: bool = False, most: int | None = None
@@ -160,17 +163,18 @@ class AnyOrder:
         return replace(top, obstruction=obstruction, steps=self.used, up_to=True)
 
     def advance(self, allowance: int) -> None:
-        """One procedure for one question, smaller orders more often; a new one once those before it had their turn."""
+        """One procedure for the question furthest behind its share; a new one once the smallest had its turn."""
         undecided = [asked for asked in self.asked[: self.fits] if asked.verdict is None]
-        if not self.exhausted and self.fits is None and self.used >= STEPS_OF_ORDER * len(undecided) ** 2:
+        had_its_turn = not undecided or undecided[0].used >= STEPS_OF_ORDER * len(undecided)
+        if not self.exhausted and self.fits is None and had_its_turn:
             self._ask()
             self.used += 1
             return
         if undecided:
-            turn = min(range(len(undecided)), key=lambda k: (2 + k) * undecided[k].used)
-            before = undecided[turn].used
-            undecided[turn].advance(allowance)
-            self.used += undecided[turn].used - before
+            least = undecided[min(range(len(undecided)), key=lambda k: (k + 1) * undecided[k].used)]
+            before = least.used
+            least.advance(allowance)
+            self.used += least.used - before
 
     def work(self, steps: int) -> None:
         """Go on, also for groups below one that fits."""
