@@ -7,7 +7,17 @@ from modgrok.loss_law.expectation import Expectation, span_text
 from modgrok.results import percent
 from modgrok.separable.classification import Classification, FamilyVerdict
 from modgrok.separable.symmetries import Symmetries
+from modgrok.separable.verdict import Verdict
 
+NAMES = {"additive": "sum", "multiplicative": "product", "constant": "constant", "one-variable": "one-variable function"}
+REASONS = {
+    "distinct-lines": "more distinct rows or columns than the group has elements",
+    "counting": "its values need more elements than the group has",
+    "no-cyclic-automorphism": "no symmetry moves all of its rows round in one cycle",
+    "pairs": "pairs of its columns differ in ways that no group allows",
+    "search": "a case distinction that ends in contradictions",
+    "symmetry": "its symmetries need more room than the group has",
+}
 SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
 """Expected accuracies from which on a network "should learn" a function, "learns most of it", "about half", "a part"."""
 
@@ -21,7 +31,7 @@ def what_it_is(found: Classification, closed: Disguise | None) -> str:
         return "is constant"
     if best.family == "one-variable":
         return "depends on one variable alone"
-    kind = "product" if best.family == "multiplicative" else "sum"
+    kind = NAMES[best.family]
     if closed is not None:
         return f"is a {kind}, {closed}" if closed.plain else f"is a {kind} in disguise: {closed}"
     return f"is a {kind} in disguise: {relabelled(best)}"
@@ -30,23 +40,27 @@ def what_it_is(found: Classification, closed: Disguise | None) -> str:
 def relabelled(best: FamilyVerdict) -> str:
     """What a witness without a closed form says."""
     witness = best.verdict.witness
-    parts = len(witness.g) if witness is not None else 2
-    names = " + ".join(f"g{s}(n{s})" for s in range(1, parts + 1))
-    return f"h({names}) over {best.group}, with relabellings g and h"
+    names = " + ".join(f"g{s}" for s in range(1, len(witness.g) + 1)) if witness is not None else "g1 + g2"
+    return f"h({names}) over {best.group}, each g a relabelling of one variable and h one of the sum"
 
 
 def why_it_is_nothing(found: Classification) -> str:
     """No family is known to fit: that is proved, or it is open which one might."""
-    undecided = [f"a {named(f.family)}" for f in found.families if f.verdict.status == "unknown"]
+    undecided = [NAMES[f.family] for f in found.families if not f.refuted]
     if undecided:
-        return f"may be {' or '.join(undecided)} in disguise: that was not decided with this effort"
-    names = [named(f.family) for f in found.families]
-    none = f"neither a {names[0]} nor a {' nor a '.join(names[1:])}" if len(names) > 1 else f"no {names[0]}"
-    return f"is {none} in disguise; that is proved"
+        return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
+    names = [NAMES[f.family] for f in found.families]
+    none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
+    return f"is {none} in disguise: that is proved"
 
 
-def named(family: str) -> str:
-    return {"additive": "sum", "multiplicative": "product"}.get(family, family)
+def brief(verdict: Verdict) -> str:
+    """Why a family fits or not, in a few words; the proof says it in full."""
+    if verdict.witness is not None:
+        return "a witness, checked on every cell"
+    if verdict.obstruction is None:
+        return "no witness and no proof with this effort"
+    return REASONS.get(verdict.obstruction.kind, f"a proof by {verdict.obstruction.kind}")
 
 
 def will_it_learn(expected: Expectation, fraction: float) -> str:
@@ -86,3 +100,13 @@ def structure(symmetries: Symmetries) -> str:
         found.append(f"{symmetries.scalings:,} of the {symmetries.cells[1]:,} scalings (s n1, t n2)")
     lead = f"{' and '.join(found)} permute its values" if found else "no shift and no scaling permutes its values"
     return f"{lead}; its one-hot tensor spreads over {percent(symmetries.characters, 1)} of the frequency pairs"
+
+
+def twins(redundancy: float, fraction: float) -> str:
+    """What equal rows and columns give away."""
+    if not redundancy:
+        return "no two rows and no two columns are equal"
+    return (
+        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction)}, through equal rows or columns; "
+        "a network that saw every twin would know them"
+    )

@@ -1,15 +1,16 @@
 """The test accuracy to expect from part of a table, without any training: what the trainings most like it reached.
 
-A census has trained thousands of networks, at the settings that `train` has by default, on tables from sums to noise.
-Each is a point: how large its table is and how much of it was trained on, how complex it is, how far equal rows and
-columns give it away, how many values it takes, whether it is in the class. A new table is asked what the points nearest
-to it reached: their median is the accuracy to expect, and the interval between two of their quantiles, widened until
-nine in ten held-out tables fall into theirs, says how sure that is. Where even the nearest points are far, there is no
-answer. `censuses.neighbourhood` chooses the scales of the coordinates and measures the errors.
+A census has trained a hundred thousand networks, most at the settings that `train` has by default, on tables from sums
+to noise. Each is a point: how large its table is and how much of it was trained on, how complex it is, how far equal
+rows and columns and symmetries give it away, how many values it takes, whether it is in the class. A new table is asked
+what the points nearest to it reached: their median is the accuracy to expect, and the interval between two of their
+quantiles, widened until nine in ten held-out tables fall into theirs, says how sure that is. Where even the nearest
+points are far, there is no answer. `censuses.neighbourhood` chooses the scales of the coordinates and measures errors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
@@ -18,14 +19,25 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.files import read_columns
-from modgrok.loss_law.calibration import TableLaw, calibration
+from modgrok.files import read_columns, read_json
 from modgrok.loss_law.expectation import INTERVAL, Expectation, not_covered
 from modgrok.results import percent
-from modgrok.separable.complexity import effective_rank
-from modgrok.separable.symmetries import symmetries
+from modgrok.separable.classification import Classification, dependent_axes
+from modgrok.separable.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
 
-COORDINATES = ("size", "evidence", "complexity", "characters", "redundancy", "variety", "in_class")
+COORDINATES = (
+    "size",
+    "evidence",
+    "complexity",
+    "characters",
+    "redundancy",
+    "permuted_redundancy",
+    "orbit_redundancy",
+    "variety",
+    "in_class",
+)
+LAW, POINTS = "table_law.json", "trainings.parquet"
+"""What `modgrok census fit --from-table` writes, and the package ships."""
 
 
 class TableFacts(NamedTuple):
@@ -37,105 +49,144 @@ class TableFacts(NamedTuple):
     effective_rank: Any
     characters: Any
     redundancy: Any
+    permuted_redundancy: Any
+    orbit_redundancy: Any
     entropy: Any
-    """Of the values over all cells, in bits."""
 
 
 def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
-    """The place of a training among all others, before scaling: see `COORDINATES`.
+    """The place of a training among all others, before scaling, in the order of `COORDINATES`.
 
-    `evidence` is the logarithm of the trained cells that there are for each row and column; tables in the class count as
-    having no complexity, whatever their effective rank.
+    `evidence` is the logarithm of how many trained cells there are for each row and column; a table in the class has no
+    complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many frequencies
+    the table needs for each row, and of how many values it effectively takes.
     """
-    modulus, fraction, in_class, rank, characters, redundancy, entropy = (np.asarray(x, float) for x in facts)
+    found = TableFacts(*(np.asarray(x, float) for x in facts))
+    digits = np.log2(found.modulus)
     columns = (
-        np.log2(modulus),
-        np.log2(fraction * modulus / 2),
-        np.where(in_class > 0, 0.0, np.sqrt(rank)),
-        np.log2(np.maximum(characters * modulus, 1.0)) / np.log2(modulus),
-        redundancy,
-        entropy / np.log2(modulus),
-        in_class,
+        digits,
+        np.log2(found.fraction * found.modulus / 2),
+        np.where(found.in_class > 0, 0.0, np.sqrt(found.effective_rank)),
+        np.log2(np.maximum(found.characters * found.modulus, 1.0)) / digits,
+        found.redundancy,
+        found.permuted_redundancy,
+        found.orbit_redundancy,
+        found.entropy / digits,
+        found.in_class,
     )
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
 
 @dataclass(frozen=True)
-class Trainings:
-    """The points: scaled coordinates of every training of the calibration, and the test accuracy that it reached."""
+class TableLaw:
+    """How expectations are read off the trainings.
 
+    `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are; `reach`,
+    the largest distance of a neighbour. `errors` are mean absolute errors on tables, families and moduli that were held
+    out, and `coverage` the shares of them that fell into their intervals.
+    """
+
+    made_by: str
+    networks: int
+    modulus: tuple[int, int]
+    fraction: tuple[float, float]
+    neighbours: int
+    scales: tuple[float, ...]
+    widened: float
+    reach: float
+    errors: Mapping[str, float]
+    coverage: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """The points: scaled coordinates of every training, and the test accuracy that it reached."""
+
+    law: TableLaw
     points: Float[np.ndarray, "row coordinate"]
     accuracy: Float[np.ndarray, "row"]
 
     def nearest(
-        self, place: Float[np.ndarray, "coordinate"], count: int
-    ) -> tuple[Float[np.ndarray, "count"], Float[np.ndarray, "count"]]:
+        self, place: Float[np.ndarray, "coordinate"]
+    ) -> tuple[Float[np.ndarray, "neighbour"], Float[np.ndarray, "neighbour"]]:
         """Distances and accuracies of the points nearest to a place, the nearest first."""
-        distance = np.sqrt(np.square(self.points - place).sum(axis=1))
-        found = np.argpartition(distance, count - 1)[:count]
-        found = found[np.argsort(distance[found], kind="stable")]
-        return distance[found], self.accuracy[found]
+        squares = np.square(self.points - place * np.array(self.law.scales)).sum(axis=1)
+        found = np.argpartition(squares, self.law.neighbours - 1)[: self.law.neighbours]
+        found = found[np.argsort(squares[found], kind="stable")]
+        return np.sqrt(squares[found]), self.accuracy[found]
 
 
 @lru_cache(maxsize=1)
 def trainings() -> Trainings:
-    """The trainings of the calibration that ships."""
-    with as_file(files("modgrok.loss_law") / "trainings.parquet") as path:
-        stored = read_columns(path, "modgrok census fit")
+    """The trainings that the package ships."""
+    folder = files("modgrok.loss_law")
+    with as_file(folder / LAW) as path:
+        law = table_law(read_json(path))
+    with as_file(folder / POINTS) as path:
+        stored = read_columns(path, law.made_by)
     facts = TableFacts(*(stored[name] for name in TableFacts._fields))
-    return Trainings(coordinates(facts) * np.array(calibration().from_table.scales), stored["test_accuracy"].astype(float))
+    return Trainings(law, coordinates(facts) * np.array(law.scales), stored["test_accuracy"].astype(float))
+
+
+def table_law(stored: Mapping[str, Any]) -> TableLaw:
+    pairs = {name: tuple(stored[name]) for name in ("modulus", "fraction", "scales")}
+    return TableLaw(**{**stored, **pairs})
 
 
 def expected_from_table(
-    table: Int[np.ndarray, "p ..."], modulus: int | None, *, fraction: float, in_class: bool, redundancy: float
+    table: Int[np.ndarray, "p ..."], modulus: int | None, *, fraction: float, found: Classification, characters: float | None
 ) -> Expectation:
     """The test accuracy to expect of a network that trains on `fraction` of the table at the default settings."""
-    law = calibration().from_table
-    table = np.asarray(table)
-    if reason := why_no_table(table, modulus, fraction, law):
+    known = trainings()
+    if reason := why_no_table(table, modulus, fraction, known.law):
         return not_covered(reason, "table")
-    assert modulus is not None
-    counts = np.bincount(table.ravel())
-    shares = counts[counts > 0] / table.size
-    rank = 0.0 if in_class else effective_rank(table)
-    found = TableFacts(
-        modulus, fraction, in_class, rank, symmetries(table, modulus).characters, redundancy, entropy(shares)
+    in_class = found.status == "in-class"
+    facts = TableFacts(
+        modulus=modulus,
+        fraction=fraction,
+        in_class=in_class,
+        effective_rank=0.0 if in_class else effective_rank(table),
+        characters=characters,
+        redundancy=found.redundancy,
+        permuted_redundancy=permuted_redundancy(table, fraction),
+        orbit_redundancy=orbit_redundancy(table, fraction),
+        entropy=entropy(table),
     )
-    return expected_at(coordinates(found) * np.array(law.scales), law, trainings(), guess=float(shares.max()))
+    guess = float(np.bincount(table.ravel()).max() / table.size)
+    return expected_at(coordinates(facts), known, guess)
 
 
-def expected_at(place: Float[np.ndarray, "coordinate"], law: TableLaw, known: Trainings, *, guess: float) -> Expectation:
-    """What the nearest trainings reached; never less than guessing the commonest value gives."""
-    distance, accuracy = known.nearest(place, law.neighbours)
-    if distance[-1] > law.reach:
+def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess: float) -> Expectation:
+    """What the nearest trainings reached, but never less than always guessing the commonest value gives."""
+    distance, accuracy = known.nearest(place)
+    if distance[-1] > known.law.reach:
         return not_covered(
-            f"no {law.neighbours} trainings of the census are like this one: the nearest are {distance[-1]:.1f} away in its "
-            f"coordinates, and {law.reach:.1f} is the limit",
+            f"none of the census's trainings are enough like this one (the nearest {known.law.neighbours} lie within "
+            f"{distance[-1]:.1f}, and {known.law.reach:.1f} is the limit)",
             "table",
         )
-    value = float(np.median(accuracy))
-    low, high = np.quantile(accuracy, INTERVAL) + np.array([-law.widened, law.widened])
-    value, low, high = (float(np.clip(x, guess, 1)) for x in (value, low, high))
+    low, value, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
+    ends = (low - known.law.widened, value, high + known.law.widened)
+    low, value, high = (float(np.clip(x, guess, 1)) for x in ends)
     reason = (
-        f"of the {law.neighbours} trainings most like this one, out of {len(known.accuracy):,}, half reached "
-        f"{percent(value, 0)} of the cells they had not seen"
+        f"of the {known.law.neighbours} trainings most like this one, among {known.law.networks:,}, half reached "
+        f"{percent(value, 0)} or more of the cells that they had not seen"
     )
     return Expectation(value, low, high, reason, "table")
 
 
-def entropy(shares: Float[np.ndarray, "value"]) -> float:
-    return float(-(shares * np.log2(shares)).sum())
-
-
 def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction: float, law: TableLaw) -> str:
-    """What puts a table outside the calibration, after what that covers; empty if nothing does."""
+    """What puts a table outside the trainings, after what these cover; empty if nothing does."""
     (low, high), (first, last) = law.modulus, law.fraction
+    dependent = dependent_axes(table)
     if table.ndim > 2:
         this = f"this one has {table.ndim} variables"
-    elif modulus is None:
-        this = f"this table has {table.shape[0]} rows, {table.shape[1]} columns and other numbers of values"
     elif (table < 0).any():
         this = "cells of this one are unknown"
+    elif modulus is None:
+        this = "here rows, columns and values differ in number"
+    elif len(dependent) < 2:
+        this = "this one depends on one variable" if dependent else "this one is constant"
     elif not low <= modulus <= high:
         this = f"here the modulus is {modulus}"
     elif not first <= fraction <= last:
@@ -143,6 +194,6 @@ def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction:
     else:
         return ""
     return (
-        f"expectations were measured for functions of two variables modulo {low} to {high} that train on a share from "
-        f"{first:g} to {last:g} of the table; {this}"
+        f"that was measured for functions of two variables modulo {low} to {high} and shares from {first:g} to {last:g} of "
+        f"the table; {this}"
     )
