@@ -13,9 +13,10 @@ import pytest
 
 from modgrok.algebra.expression import parse
 from modgrok.compiler.certificate import certify
-from modgrok.compiler.compiling import assemble, best_plan, prove
+from modgrok.compiler.choosing import best_plan
+from modgrok.compiler.compiling import assemble, prove
 from modgrok.compiler.exact_weights import Kernel
-from modgrok.compiler.plan import ABSORBED, Plan, Step
+from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, expert_logits
 from modgrok.networks.description import Certificate
 

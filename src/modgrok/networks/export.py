@@ -92,8 +92,9 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
         hidden = ""
         for s, wire in enumerate(wires):
-            embed = constant(f"expert.{k}.embed.{s}", np.asarray(expert.embed[s]))
             reads_variable = wire < circuit.variables
+            symbols = None if reads_variable else circuit.experts[wire - circuit.variables].readout.shape[1]
+            embed = constant(f"expert.{k}.embed.{s}", np.asarray(expert.embed[s])[:symbols])
             inputs = [embed, signals[wire]] if reads_variable else [signals[wire], embed]
             columns = node("Gather" if reads_variable else "MatMul", inputs, f"e{k + 1}.term{s + 1}")
             hidden = node("Add", [hidden, columns], f"e{k + 1}.sum{s + 1}") if hidden else columns
@@ -158,7 +159,8 @@ class Network(torch.nn.Module):
         signals = [rows[:, v] for v in range(VARIABLES)]
         for k, (wires, power) in enumerate(zip(WIRES, POWERS)):
             columns = [
-                embed[signals[w]] if w < VARIABLES else signals[w] @ embed for embed, w in zip(self.embeds[k], wires)
+                embed[signals[w]] if w < VARIABLES else signals[w] @ embed[: signals[w].shape[1]]
+                for embed, w in zip(self.embeds[k], wires)
             ]
             logits = sum(columns) ** power @ self.readouts[k]
             signals.append(torch.softmax(self.betas[k] * logits, dim=-1))
