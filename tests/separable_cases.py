@@ -45,7 +45,7 @@ def decide_checked(table: np.ndarray, order: int, absorbing: bool, **limits: flo
     """The verdict, after the independent checkers have agreed with it."""
     verdict = decide(table, order, absorbing, **limits)
     if verdict.status == "in-class":
-        assert check_witness(table, verdict.witness)
+        assert check_witness(table, order, absorbing, verdict.witness)
     elif verdict.status == "not-in-class":
         assert check_obstruction(table, order, absorbing, verdict.obstruction)
     return verdict

@@ -88,8 +88,8 @@ def test_the_first_lines_answer(width):
 def test_bad_input():
     with pytest.raises(InputError, match=r"between 0 and 1, got 2\.0"):
         run("n1 + n2", "--mod", "7", "--fraction", "2")
-    with pytest.raises(InputError, match="above 0 seconds"):
-        run("n1 + n2", "--mod", "7", "--time-limit", "0")
+    with pytest.raises(InputError, match="effort must be above 0"):
+        run("n1 + n2", "--mod", "7", "--effort", "0")
     with pytest.raises(InputError, match="above the limit"):
         run("n1 + n2", "--mod", "5003")
     with pytest.raises(InputError, match=r"a modulus is needed; give mod=97 \(--mod 97\)"):

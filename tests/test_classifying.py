@@ -25,7 +25,7 @@ def test_a_table_is_answered_like_its_expression():
     written, given, told = classify("x^2 y + 3", mod=31), classify(table), classify(table.astype(np.uint8), mod=31)
     assert same(written, given) and same(given, told)
     assert written.expression == "n1^2 n2 + 3" and given.expression is None
-    assert check_witness(table, given.witness)
+    assert check_witness(table, given.group_order, given.witness.absorbing, given.witness)
     assert same(classify("x^2 y + 3 mod 31"), written) and classify("x^2 y + 3 mod 31").expression == "n1^2 n2 + 3"
 
 
@@ -98,16 +98,17 @@ def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_
 @pytest.mark.parametrize(
     "function, mod, text",
     [
-        (np.zeros((5, 4), int), None, r"two axes or more of length 5 and whole numbers, got shape \(5, 4\)"),
-        (np.zeros((5, 5), int), 7, r"modulo 7 has two axes or more of length 7"),
-        (np.full((5, 5), 5), None, r"values must be residues 0 … 4, got 5 … 5; give table % 5"),
-        (np.zeros((5, 5)), None, "whole numbers, got shape .* of float64"),
-        (np.zeros(5, int), None, "an expression or a table with an axis for each of two variables"),
-        (None, 5, "an expression or a table"),
+        (np.zeros((5, 4), int), None, r"decided for whole tables whose .* one number p, got table .* \(5 × 4 → 2\)"),
+        (np.array([[0, 1], [1, -1]]), None, r"decided for whole tables .* got table .* 1 of 4 cells unknown"),
+        (np.zeros(5, int), None, "2 variables or more"),
+        (None, 5, "an expression, a table or a Python function"),
         ("n1 + n2", None, r"a modulus is needed; give mod=97 \(--mod 97\), or end the expression with 'mod 97'"),
-        ("n1 + n2 mod 5", 7, "says mod 5"),
     ],
 )
 def test_what_is_no_function_is_refused(function, mod, text):
     with pytest.raises(InputError, match=text):
         classify(function, mod)
+
+
+def test_a_python_function_is_answered_like_its_expression():
+    assert same(classify(lambda a, b: a * a * b + 3, mod=31), classify("x^2 y + 3", mod=31))

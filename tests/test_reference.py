@@ -81,7 +81,7 @@ def test_the_printed_keys_are_the_documented_ones(command, action, workplace, mo
 
 def test_usage_options_and_defaults_come_from_the_parser():
     text = "\n".join(reference.section("classify"))
-    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--time-limit SECONDS] [--probe]" in text
+    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--effort EFFORT] [--probe]" in text
     assert "| `--fraction FRACTION` | share of the table that would be trained on (default 0.5) |" in text
     assert "modgrok census query DIR SQL" in "\n".join(reference.section("census"))
     assert all(len(line) <= 120 for line in reference.page().splitlines() if not line.startswith(("|", "Every")))

@@ -62,7 +62,7 @@ def test_constant_and_one_variable_functions_are_named():
     for table in (a**2 % 7, b**3 % 7):
         found = classify_table(table, 7)
         assert found.best.family == "one-variable"
-        assert check_witness(table, found.best.verdict.witness)
+        assert check_witness(table, 7, False, found.best.verdict.witness)
         assert found.to_json()["group_order"] == 7
 
 
@@ -118,7 +118,10 @@ def test_three_variables_are_decided_one_against_the_rest(text, family, p):
     for entry in found.families:
         verdict = entry.verdict
         if verdict.in_class:
-            assert check_witness(table, verdict.witness) and len(verdict.witness.g) == 3
+            assert (
+                check_witness(table, verdict.group_order, verdict.absorbing, verdict.witness)
+                and len(verdict.witness.g) == 3
+            )
         else:
             against = separable.one_against_rest(table, verdict.obstruction.axis)
             assert check_obstruction(against, verdict.group_order, verdict.absorbing, verdict.obstruction)
@@ -154,7 +157,7 @@ def test_a_limit_gives_unknown_with_what_was_excluded():
     """A two-valued table with much room: hard, and the limit is short."""
     rng = np.random.default_rng(3)
     table = rng.integers(0, 2, (40, 40))
-    verdict = decide(table, 1000, False, time_limit=0.2)
+    verdict = decide(table, 1000, False, effort=0.05)
     assert (verdict.status, verdict.witness, verdict.obstruction) == ("unknown", None, None)
     assert "40 distinct rows, 40 distinct columns" in verdict.excluded
     assert "within" in verdict.excluded
@@ -167,8 +170,8 @@ def test_tables_orders_and_limits_that_make_no_sense_are_refused():
         decide(np.zeros(3), 3, False)
     with pytest.raises(InputError, match="at least 1, got 0"):
         decide(good, 0, False)
-    with pytest.raises(InputError, match="above 0 seconds, got -1"):
-        decide(good, 5, False, time_limit=-1)
+    with pytest.raises(InputError, match="effort must be above 0, got -1"):
+        decide(good, 5, False, effort=-1)
     with pytest.raises(InputError, match="at most 16777216 cells"):
         decide(np.zeros((5000, 5000), dtype=np.int8), 5000, False)
     with pytest.raises(InputError, match="axes or more of length 7"):

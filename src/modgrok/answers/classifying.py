@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-from jaxtyping import Integer
-
-from modgrok.algebra.expression import read, to_text, variables
-from modgrok.algebra.polynomial import value_table
+from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.answers.probe import Probe, probe_table
 from modgrok.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
 from modgrok.results import Result, html_table, percent
-from modgrok.separable.classification import FamilyVerdict, check_value_table, classify_table, verdict_in_words
-from modgrok.separable.decision import TIME_LIMIT
+from modgrok.separable.classification import FamilyVerdict, classify_table, verdict_in_words
+from modgrok.separable.decision import EFFORT
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
 LONGEST_NAME = 40
@@ -78,22 +73,23 @@ class Answer(Result):
 
 
 def classify(
-    function: str | Integer[np.ndarray, "p ..."],
+    function: FunctionLike,
     mod: int | None = None,
     *,
     fraction: float = 0.5,
-    time_limit: float = TIME_LIMIT,
+    effort: float = EFFORT,
     probe: bool = False,
     progress: Progress | None = None,
 ) -> Answer:
     """Decide whether a function is h(g1(n1) + g2(n2)), and say what test accuracy is to be expected of it.
 
     Arguments:
-        function: a polynomial such as "x^2 y + 3", or its table of values: an array of whole numbers with an axis of
-            length p for each variable, whose values are residues modulo p.
+        function: a polynomial such as "x^2 y + 3"; its table of values, an array or a .csv, .npy or .parquet file; or
+            a Python function of residues (`algebra.function`).
         mod: the modulus p. May be left out where the expression ends in "mod 31", and for a table.
         fraction: the share of the table that would be trained on.
-        time_limit: seconds for each family; then its verdict is "unknown".
+        effort: how hard to try before the verdict is "unknown": counted in steps, not in seconds, so that the answer is
+            the same on every machine. 1 is a few seconds at most, 10 ten times as much.
         probe: whether to train one small network too, and to read what its training loss says.
         progress: called while the probe trains.
 
@@ -110,20 +106,21 @@ accuracy not known>
     started = time.perf_counter()
     if not 0 < fraction < 1:
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
-    asked = read_function(function, mod)
-    found = classify_table(asked.table, asked.modulus, fraction=fraction, time_limit=time_limit)
+    asked = read_function(function, mod, at_least=2)
+    modulus = decided_modulus(asked)
+    found = classify_table(asked.table, modulus, fraction=fraction, effort=effort)
     expected = expected_from_table(
         asked.table,
-        asked.modulus,
+        modulus,
         fraction=fraction,
         in_class=found.status == "in-class",
         redundancy=found.redundancy,
     )
-    trained = probe_table(asked.table, asked.modulus, fraction=fraction, progress=progress) if probe else None
+    trained = probe_table(asked.table, modulus, fraction=fraction, progress=progress) if probe else None
     return Answer(
         expression=asked.expression,
         variables=asked.variables,
-        modulus=asked.modulus,
+        modulus=modulus,
         verdict=found.status,
         family=found.family,
         group_order=found.group_order,
@@ -139,35 +136,11 @@ accuracy not known>
     )
 
 
-class Function(NamedTuple):
-    """A function that was asked about: how it was written, the names of its variables, its modulus and its table."""
-
-    expression: str | None
-    variables: tuple[str, ...]
-    modulus: int
-    table: Integer[np.ndarray, "p ..."]
-
-
-def read_function(function: str | Integer[np.ndarray, "p ..."], mod: int | None) -> Function:
-    """The function of an expression, or of a table; it has two variables at least."""
-    if isinstance(function, str):
-        tree, modulus = read(function, mod)
-        axes = at_least_two(variables(tree))
-        table = value_table(tree, modulus, axes)
-        return Function(to_text(tree), tuple(f"n{index}" for index in axes), modulus, table)
-    table = np.asarray(function)
-    if table.ndim < 2:
+def decided_modulus(function: Function) -> int:
+    """The modulus of a function that the families can be asked about; an `InputError` otherwise."""
+    if function.modulus is None or function.known is not None:
         raise InputError(
-            f"a function is an expression or a table with an axis for each of two variables or more, got {function!r}"
+            f"families are decided for whole tables whose variables and values have one number p, "
+            f"got {function.summary()}; train takes it"
         )
-    modulus = len(table) if mod is None else mod
-    names = tuple(f"n{axis + 1}" for axis in range(table.ndim))
-    return Function(None, names, modulus, check_value_table(table, modulus))
-
-
-def at_least_two(occurring: tuple[int, ...]) -> tuple[int, ...]:
-    """The variables that occur, and the first that does not where there is only one."""
-    if len(occurring) > 1:
-        return occurring
-    other = next(index for index in count(1) if index not in occurring)
-    return tuple(sorted((*occurring, other)))
+    return function.modulus

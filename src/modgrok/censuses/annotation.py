@@ -21,8 +21,8 @@ from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
 from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
 
-TIME_LIMIT = 0.5
-"""Seconds for the verdict on one family of one table; counting decides most of them in milliseconds."""
+EFFORT = 0.25
+"""How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""
 
 ANNOTATIONS = pa.schema(
     [
@@ -115,5 +115,5 @@ def facts(family: str, table_seed: int, modulus: int, fraction: float) -> Facts:
 def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
     """What does not depend on the training fraction."""
     values = make_table(family, modulus, table_seed).values
-    found = classify_table(values, modulus, time_limit=TIME_LIMIT)
+    found = classify_table(values, modulus, effort=EFFORT)
     return Facts(found.status, found.family, None, None, None, effective_rank(values), unfolding_norm(values))

@@ -13,7 +13,7 @@ from modgrok.commands.common import facts_table
 from modgrok.progress import progress_bar
 from modgrok.results import percent
 from modgrok.separable.classification import FamilyVerdict
-from modgrok.separable.decision import TIME_LIMIT
+from modgrok.separable.decision import EFFORT
 from modgrok.separable.verdict import Witness
 
 SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
@@ -30,7 +30,7 @@ KEYS = {
     "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
-    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `nodes` (steps of search)",
+    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search)",
     "fraction": "share of the table that would be trained on",
     "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
     "expected_accuracy": "test accuracy to expect: `value` and its mean absolute `error` (both `null` where no "
@@ -50,7 +50,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--fraction", type=float, default=0.5, help="share of the table that would be trained on")
     parser.add_argument(
-        "--time-limit", type=float, default=TIME_LIMIT, metavar="SECONDS", help="limit for each family, then: unknown"
+        "--effort",
+        type=float,
+        default=EFFORT,
+        help="how hard to try before the verdict is unknown, in steps of search: 1 is a few seconds at most",
     )
     parser.add_argument("--probe", action="store_true", help="train one small network too, and read its training loss")
 
@@ -61,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
             args.expression,
             args.mod,
             fraction=args.fraction,
-            time_limit=args.time_limit,
+            effort=args.effort,
             probe=args.probe,
             progress=progress,
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from math import inf, prod
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +24,8 @@ from modgrok.separable import Witness, decide
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
 
-LARGEST_DECISION, DECISION_NODES = 257, 2000
-"""Up to which modulus, and for how many search steps, the compiler looks for h(g1 + g2) in disguise."""
+LARGEST_DECISION, DECISION_EFFORT = 257, 0.1
+"""Up to which modulus, and with how much effort, the compiler looks for h(g1 + g2) in disguise."""
 
 NOISE = 1e-12
 """A margin counts from here on, relative to the largest logit: what evaluating it rounds is smaller."""
@@ -121,7 +121,7 @@ def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
     if modulus > LARGEST_DECISION:
         return
     for order, absorbing in [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]:
-        found = decide(table, order, absorbing, time_limit=inf, node_limit=DECISION_NODES).witness
+        found = decide(table, order, absorbing, effort=DECISION_EFFORT).witness
         if found is not None:
             yield found
 

@@ -21,8 +21,9 @@ import numpy as np
 from jaxtyping import Int, UInt64
 
 from modgrok.algebra.field import is_prime
+from modgrok.separable.budget import Budget, steps_for
 from modgrok.separable.reduction import Table
-from modgrok.separable.search import Budget, Solution
+from modgrok.separable.search import Solution
 from modgrok.separable.verdict import Refutation
 
 Colours = list[UInt64[np.ndarray, "_"]]
@@ -90,7 +91,7 @@ class Symmetries:
         """Both sides refined in step until the classes are stable; None when they cannot match."""
         classes = 0
         while True:
-            self.budget.spend()
+            self.budget.spend(steps_for(2 * self.cells.size))
             left, right = self._step(left), self._step(right)
             ordered = [(np.sort(a), np.sort(b)) for a, b in zip(left, right, strict=True)]
             if any((a != b).any() for a, b in ordered):

@@ -5,6 +5,7 @@ reduction is done again, and each kind of certificate is taken as a claim to be 
 
   distinct-lines          nothing to give; the lines are counted
   counting                lines: for each value, a line; how often the values stand there adds up to more than m
+  closed-trail            side: the table has two columns (rows) and m is a prime; arcs are counted
   no-cyclic-automorphism  nothing to give; all symmetries are enumerated with exact refinement
   pairs                   side, colours: a table that depends only on exact contingency tables; certificate: refutes it
   search                  transposed, tree: see `tree_checker`
@@ -17,6 +18,7 @@ A certificate that is malformed is refused like a wrong one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -26,27 +28,43 @@ from modgrok.separable.tree_checker import check_tree
 from modgrok.separable.verdict import Obstruction, Witness
 
 Rows = list[tuple[int, ...]]
+Moduli = tuple[int, ...]
 
 
-def check_witness(table: np.ndarray, witness: Witness) -> bool:
-    """Does h(g1(n1) + g2(n2) + …) = f(n1, n2, …) hold for every cell?"""
-    m = witness.group_order
+def check_witness(table: np.ndarray, group_order: int | Moduli, absorbing: bool, witness: Witness) -> bool:
+    """Does h(g1(n1) + g2(n2) + …) = f(n1, n2, …) hold for every cell, over the group that was asked about?"""
+    moduli = orders_of(group_order)
+    m = prod(moduli)
+    if orders_of(witness.moduli or witness.group_order) != moduli or witness.group_order != m:
+        return False
     if tuple(map(len, witness.g)) != np.shape(table) or len(witness.h) != m:
         return False
-    if not all(t is None or 0 <= t < m for part in witness.g for t in part):
+    if not all((absorbing if t is None else 0 <= t < m) for part in witness.g for t in part):
         return False
     nowhere = int(np.min(table)) - 1
     h = np.array([nowhere if v is None else v for v in (*witness.h, witness.h_absorbing)])
-    total, absorbed = np.zeros((), dtype=np.int64), np.zeros((), dtype=bool)
+    absorbed = np.zeros((), dtype=bool)
     for part in witness.g:
-        total = np.add.outer(total, np.array([t or 0 for t in part]))
         absorbed = np.logical_or.outer(absorbed, np.array([t is None for t in part]))
-    place = np.where(absorbed, m, total % m)
-    return bool((h[place] == table).all())
+    place, stride = np.zeros(np.shape(table), dtype=np.int64), m
+    for k in moduli:
+        stride //= k
+        digit = np.zeros((), dtype=np.int64)
+        for part in witness.g:
+            digit = np.add.outer(digit, np.array([(t or 0) // stride % k for t in part]))
+        place += digit % k * stride
+    return bool((h[np.where(absorbed, m, place)] == table).all())
 
 
-def check_obstruction(table: np.ndarray, group_order: int, absorbing: bool, obstruction: Obstruction) -> bool:
+def orders_of(group: int | Moduli) -> Moduli:
+    """The orders of the cyclic factors of a group."""
+    orders = (group,) if isinstance(group, int | np.integer) else group
+    return tuple(int(k) for k in orders if k != 1) or (1,)
+
+
+def check_obstruction(table: np.ndarray, group_order: int | Moduli, absorbing: bool, obstruction: Obstruction) -> bool:
     """Does the obstruction prove that the table is not in the class?"""
+    moduli = orders_of(group_order)
     rows = [tuple(row) for row in np.asarray(table).tolist()]
     columns = list(zip(*rows, strict=True))
     constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()
@@ -54,7 +72,7 @@ def check_obstruction(table: np.ndarray, group_order: int, absorbing: bool, obst
         return False
     try:
         return all(
-            check_case(distinct(rows, columns, absorbed), group_order, certificate)
+            check_case(distinct(rows, columns, absorbed), moduli, certificate)
             for absorbed, certificate in obstruction.cases
         )
     except (KeyError, IndexError, TypeError, ValueError):
@@ -69,8 +87,9 @@ def distinct(rows: Rows, columns: Rows, absorbed: int | None) -> Rows:
     return list(zip(*dict.fromkeys(zip(*distinct_rows, strict=True)), strict=True))
 
 
-def check_case(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
+def check_case(rows: Rows, moduli: Moduli, certificate: Mapping[str, Any]) -> bool:
     """`rows` are pairwise distinct, and so are the columns; no injective placement may exist."""
+    m = prod(moduli)
     columns = list(zip(*rows, strict=True))
     if not rows or not columns:
         return False
@@ -81,10 +100,12 @@ def check_case(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     if kind == "counting":
         lines = [rows[k] if side == "row" else columns[k] for side, k in certificate["lines"]]
         return len(lines) == len(values) and sum(line.count(v) for v, line in zip(values, lines, strict=True)) > m
+    if kind == "closed-trail":
+        return check_trail(rows if certificate["side"] == "column" else columns, m)
     if kind == "no-cyclic-automorphism":
-        return len(rows) == len(columns) == m > 1 and not has_cyclic_automorphism(rows)
+        return len(moduli) == 1 and len(rows) == len(columns) == m > 1 and not has_cyclic_automorphism(rows)
     if kind == "pairs":
-        return check_pairs(rows if certificate["side"] == "column" else columns, m, certificate)
+        return check_pairs(rows if certificate["side"] == "column" else columns, moduli, certificate)
     need = {v: max(line.count(v) for line in rows + columns) for v in values}
     ceiling = dict.fromkeys(values, m)
     if kind == "symmetry":
@@ -94,13 +115,37 @@ def check_case(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
         ceiling |= {v: need[v] for v in core}
     elif kind != "search":
         return False
-    return check_tree(columns if certificate["transposed"] else rows, m, need, ceiling, values, certificate["tree"])
+    return check_tree(
+        columns if certificate["transposed"] else rows, moduli, need, ceiling, values, certificate["tree"]
+    )
 
 
-def check_pairs(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
+def check_trail(rows: Rows, m: int) -> bool:
+    """Two columns over a group of prime order: is every closed trail through the rows, taken as arcs, longer than m?
+
+    Arcs that lie in one piece are joined into one trail by as many new arcs as there are missing exits in it; two
+    pieces or more need at least one new arc each.
+    """
+    if m < 2 or any(m % d == 0 for d in range(2, m)) or any(len(row) != 2 for row in rows):
+        return False
+    piece = {v: {v} for row in rows for v in row}
+    for u, v in rows:
+        if piece[u] is not piece[v]:
+            piece[u] |= piece[v]
+            for w in piece[v]:
+                piece[w] = piece[u]
+    pieces = {id(members): members for members in piece.values()}.values()
+    added = 0
+    for members in pieces:
+        entries = {v: sum(row[1] == v for row in rows) - sum(row[0] == v for row in rows) for v in members}
+        added += max(sum(e for e in entries.values() if e > 0), len(pieces) > 1)
+    return len(rows) + added > m
+
+
+def check_pairs(rows: Rows, moduli: Moduli, certificate: Mapping[str, Any]) -> bool:
     """m rows: the contingency table of two columns depends on the difference of their places alone."""
     columns, colours = list(zip(*rows, strict=True)), certificate["colours"]
-    if len(rows) != m or len(colours) != len(columns):
+    if len(rows) != prod(moduli) or len(colours) != len(columns):
         return False
     colour_of: dict[tuple, int] = {}
     for first, colour_row in zip(columns, colours, strict=True):
@@ -113,7 +158,7 @@ def check_pairs(rows: Rows, m: int, certificate: Mapping[str, Any]) -> bool:
     lines = [tuple(row) for row in colours]
     if len(set(lines)) < len(lines) or len(set(zip(*lines, strict=True))) < len(lines):
         return False
-    return check_case(lines, m, certificate["certificate"])
+    return check_case(lines, moduli, certificate["certificate"])
 
 
 def check_symmetries(

@@ -9,6 +9,7 @@ group, so only the additive family is decided.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +19,13 @@ from jaxtyping import Int, Integer
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
 from modgrok.results import Result, percent
-from modgrok.separable.decision import TIME_LIMIT
-from modgrok.separable.grouping import decide_grouped
+from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.grouping import GroupedDecision, question
 from modgrok.separable.redundancy import redundancy
 from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
-SECOND_LOOK = 5.0
-"""Seconds that a family gets at most once another is known to fit."""
+SECOND_LOOK = 0.15
+"""The share of the effort that is left for the other families once one is known to fit."""
 RELABELLINGS = {"constant": "constant", "one-variable": "a function of one variable"}
 """Families of functions that depend on no variable, and on one, in words."""
 
@@ -167,29 +168,42 @@ def open_question(found: FamilyVerdict) -> str:
 
 
 def classify_table(
-    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float = 0.5, time_limit: float = TIME_LIMIT
+    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float = 0.5, effort: float = EFFORT
 ) -> Classification:
-    """Decide every family for a value table with one axis per variable; the time limit holds for each family."""
+    """Decide every family for a value table with one axis per variable; they take turns and share the effort."""
     start = time.perf_counter()
+    steps = steps_of(effort)
     table = check_value_table(table, modulus)
     twins = redundancy(table, fraction)
-    families: list[FamilyVerdict] = []
     notes: list[str] = []
-    additive = decide_grouped(table, modulus, False, time_limit=time_limit)
-    dependent = dependent_axes(table)
-    if len(dependent) < 2:
-        families.append(FamilyVerdict("one-variable" if dependent else "constant", additive))
-    families.append(FamilyVerdict("additive", additive))
+    questions = {"additive": question(table, modulus, False)}
     if is_prime(modulus):
-        limit = min(time_limit, SECOND_LOOK) if additive.in_class else time_limit
-        multiplicative = decide_grouped(table, modulus - 1, True, time_limit=limit)
-        families.append(FamilyVerdict("multiplicative", multiplicative))
+        questions["multiplicative"] = question(table, modulus - 1, True)
     else:
         notes.append(
             f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so there is no "
             f"multiplicative family; only the additive family over Z_{modulus} was decided"
         )
+    work_in_turns(list(questions.values()), steps)
+    verdicts = {family: asked.within(0) for family, asked in questions.items()}
+    families = [FamilyVerdict(family, verdict) for family, verdict in verdicts.items()]
+    dependent = dependent_axes(table)
+    if len(dependent) < 2:
+        families.insert(0, FamilyVerdict("one-variable" if dependent else "constant", verdicts["additive"]))
     return Classification(modulus, fraction, tuple(families), twins, tuple(notes), time.perf_counter() - start)
+
+
+def work_in_turns(questions: Sequence[Decision | GroupedDecision], steps: int) -> None:
+    """Work on what has used the least, until all is decided or the steps are spent; once one fits, not much longer."""
+    used, limit, fits = 0, steps, False
+    while used < limit:
+        if not fits and any(asked.verdict is not None and asked.verdict.in_class for asked in questions):
+            fits, limit = True, min(limit, used + int(SECOND_LOOK * steps))
+        undecided = [asked for asked in questions if asked.verdict is None]
+        if not undecided or used >= limit:
+            return
+        min(undecided, key=lambda asked: asked.used).advance(limit - used)
+        used = sum(asked.used for asked in questions)
 
 
 def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:

@@ -1,75 +1,62 @@
 """The decision procedure: reductions, obstructions, then guesses and complete searches with growing budgets.
 
 Everything that answers yes goes through a cell-by-cell check of the witness, whatever found it. Everything that
-answers no carries a certificate. When time is up the answer is `unknown` and says what was excluded.
+answers no carries a certificate. When the effort is spent the answer is `unknown` and says what was excluded.
+
+A decision is a generator that pauses between its procedures, so that several questions (the values that ∞ could carry,
+the families of a function) take turns: always the one that has used the least.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
+from modgrok.separable.algebraic import guess_algebra
 from modgrok.separable.automorphisms import decide_full
+from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
 from modgrok.separable.checkers import check_witness
+from modgrok.separable.groups import Group, Moduli, as_group
 from modgrok.separable.guesses import guess_phases, guess_sizes
-from modgrok.separable.obstructions import combine, counting, describe, distinct_lines
+from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
-from modgrok.separable.search import Budget, LimitReached, Solution, search
+from modgrok.separable.search import Restarts, Solution
 from modgrok.separable.symmetric import refute_by_symmetry
+from modgrok.separable.trails import decide_two_columns
 from modgrok.separable.verdict import Refutation, Verdict, Witness
 
-TIME_LIMIT = 20.0
-"""Seconds that one family gets unless told otherwise."""
+EFFORT = 1.0
+"""How hard a question is tried unless told otherwise: about two seconds at worst for tables up to 113 × 113."""
 LARGEST_TABLE = 1 << 24
-MOST_NODES = 10**9
 
-FIRST_NODES, GROWTH = 64, 8
-"""Nodes of the first complete search, and by how much each round has more."""
+FIRST_STEPS, GROWTH = 256, 4
+"""Steps of the first round of procedures, and by how much each round has more."""
+
+Outcome = Solution | Refutation | None
 
 
 def decide(
-    table: Int[np.ndarray, "p q"],
-    group_order: int,
-    absorbing: bool,
-    *,
-    time_limit: float = TIME_LIMIT,
-    node_limit: int = MOST_NODES,
+    table: Int[np.ndarray, "p q"], group_order: int | Moduli, absorbing: bool, *, effort: float = EFFORT
 ) -> Verdict:
     """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b.
 
-    With a limit on nodes and none on time the answer is the same on every machine.
+    A tuple of orders asks for the product of these cyclic groups. `effort` is counted in steps of search and not in
+    seconds, so the answer is the same on every machine, however busy it is.
     """
-    table = check_table(table)
-    if group_order < 1:
-        raise InputError(f"the order of a group must be at least 1, got {group_order}")
-    if not time_limit > 0:
-        raise InputError(f"a time limit must be above 0 seconds, got {time_limit}")
-    budget = Budget(time_limit, node_limit)
-    absorbed: list[int | None] = [*absorbable_values(table)] if absorbing else []
-    refuted: list[tuple[Reduced, Refutation]] = []
-    open_cases: list[Reduced] = []
-    for w in absorbed or [None]:
-        reduced = reduce_table(table, w)
-        result = decide_reduced(reduced, group_order, budget)
-        if isinstance(result, Solution):
-            witness = lift(reduced, result, group_order)
-            if not check_witness(table, witness):
-                raise AssertionError("a witness failed its check; the search that found it is wrong")
-            return Verdict("in-class", group_order, absorbing, witness=witness, nodes=budget.used)
-        if result is None:
-            open_cases.append(reduced)
-        else:
-            refuted.append((reduced, result))
-    if not open_cases:
-        obstruction = combine(group_order, refuted)
-        return Verdict("not-in-class", group_order, absorbing, obstruction=obstruction, nodes=budget.used)
-    excluded = excluded_so_far(group_order, refuted, open_cases, budget)
-    return Verdict("unknown", group_order, absorbing, excluded=excluded, nodes=budget.used)
+    decision = Decision(table, group_order, absorbing)
+    return decision.within(steps_of(effort))
+
+
+def steps_of(effort: float) -> int:
+    """The number of steps of an effort."""
+    if not effort > 0:
+        raise InputError(f"the effort must be above 0, got {effort}; 1 is the default, 10 tries ten times as hard")
+    return int(min(effort * STEPS_OF_EFFORT, 10**12)) + 1
 
 
 def check_table(table: Int[np.ndarray, "p q"]) -> Table:
@@ -84,96 +71,183 @@ def check_table(table: Int[np.ndarray, "p q"]) -> Table:
     return table.astype(np.int64)
 
 
-def decide_reduced(reduced: Reduced, order: int, budget: Budget) -> Solution | Refutation | None:
-    """A solution on the reduced table, a certificate that there is none, or None when the budget ends."""
+class Decision:
+    """A question that can be worked on for a while, and further later."""
+
+    def __init__(
+        self,
+        table: Int[np.ndarray, "p q"],
+        group_order: int | Moduli,
+        absorbing: bool,
+        guesses: Sequence[Witness] = (),
+    ) -> None:
+        self.table, self.group, self.absorbing = check_table(table), as_group(group_order), absorbing
+        self.budget = Budget(0)
+        self.verdict: Verdict | None = None
+        self.refuted: list[tuple[Reduced, Refutation]] = []
+        self.open: list[Case] = []
+        self._begin(guesses)
+
+    def _begin(self, guesses: Sequence[Witness]) -> None:
+        """What needs no search: witnesses that were handed in, trivial solutions, and refutations by counting."""
+        for witness in guesses:
+            if check_witness(self.table, self.group.moduli, self.absorbing, witness):
+                self.verdict = self._answer("in-class", witness=witness)
+                return
+        absorbed: list[int | None] = [*absorbable_values(self.table)] if self.absorbing else []
+        for w in absorbed or [None]:
+            reduced = reduce_table(self.table, w)
+            result = at_once(reduced, self.group)
+            if result is None:
+                self.open.append(Case(reduced, self.group, self.absorbing, self.table))
+            elif self._settle(reduced, result):
+                return
+        self._conclude()
+
+    def _settle(self, reduced: Reduced, result: Solution | Refutation) -> bool:
+        """Take a result down; whether it ends the decision."""
+        if not isinstance(result, Solution):
+            self.refuted.append((reduced, result))
+            return False
+        witness = lift(reduced, result, self.group)
+        if not check_witness(self.table, self.group.moduli, self.absorbing, witness):
+            raise AssertionError("a witness failed its check; the search that found it is wrong")
+        self.verdict = self._answer("in-class", witness=witness)
+        return True
+
+    def _conclude(self) -> None:
+        if not self.open:
+            self.verdict = self._answer("not-in-class", obstruction=combine(self.group, self.refuted))
+
+    def _answer(self, status: str, **found: object) -> Verdict:
+        moduli = () if self.group.cyclic else self.group.moduli
+        return Verdict(status, self.group.order, self.absorbing, steps=self.budget.used, moduli=moduli, **found)  # type: ignore[arg-type]
+
+    @property
+    def used(self) -> int:
+        return self.budget.used
+
+    def advance(self, allowance: int) -> None:
+        """One procedure for the case that has used the least, within an allowance of steps."""
+        case = min(self.open, key=lambda case: case.used)
+        before = self.budget.used
+        self.budget.limit = before + allowance
+        result = case.advance(self.budget)
+        case.used += self.budget.used - before
+        if result is not None:
+            self.open.remove(case)
+            if not self._settle(case.reduced, result):
+                self._conclude()
+
+    def within(self, steps: int) -> Verdict:
+        """The verdict, after so many more steps at most."""
+        limit = self.used + steps
+        while self.verdict is None and self.used < limit:
+            self.advance(limit - self.used)
+        return self.verdict or self._answer("unknown", excluded=self.excluded())
+
+    def excluded(self) -> str:
+        """What an `unknown` rules out."""
+        parts = [f"∞ cannot carry {names}: {text}" for names, text in grouped(self.group, self.refuted)]
+        open_cases = [case.reduced for case in self.open]
+        for case in open_cases[:1]:
+            lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
+            (rows, columns), total = case.cells.shape, int(case.fibre_bounds.sum())
+            parts.append(
+                f"{lead}{rows} distinct rows, {columns} distinct columns and {total} needed preimages fit into "
+                f"{self.group.order} elements; no witness and no refutation within {self.used} steps of search"
+            )
+        if len(open_cases) > 1:
+            parts.append(f"the same for {len(open_cases) - 1} other constants")
+        return "; ".join(parts)
+
+
+def at_once(reduced: Reduced, group: Group) -> Outcome:
+    """What counting and small tables decide without search."""
     rows, columns = reduced.cells.shape
-    refuted = distinct_lines(reduced, order)
+    refuted = distinct_lines(reduced, group.order)
     if refuted is not None:
         return refuted
     if min(rows, columns) <= 1:
         return Solution(np.arange(rows), np.arange(columns))
-    refuted = counting(reduced, order)
+    refuted = counting(reduced, group.order)
     if refuted is not None:
         return refuted
-    for attempt in attempts(reduced, order, budget):
-        if attempt is not None:
-            return attempt
-    return None
+    return decide_two_columns(reduced.cells, group)
 
 
-def attempts(reduced: Reduced, order: int, budget: Budget) -> Iterator[Solution | Refutation | None]:
-    """Procedures with growing budgets; None stands for one that came to no answer."""
-    cells, need = reduced.cells, reduced.fibre_bounds
-    rows, columns = cells.shape
-    nodes, rng = FIRST_NODES, np.random.default_rng(0)
-    while True:
+class Case:
+    """One reduced table, and the procedures that work on it in turns."""
+
+    def __init__(self, reduced: Reduced, group: Group, absorbing: bool, table: Table) -> None:
+        self.reduced, self.group, self.absorbing, self.table = reduced, group, absorbing, table
+        self.used = 0
+        self.procedures = self._procedures()
+        self.restarts = [Restarts(reduced.cells, group, reduced.fibre_bounds, flip) for flip in self._flips()]
+        self.random = np.random.default_rng(0)
+
+    def _flips(self) -> tuple[bool, bool]:
+        rows, columns = self.reduced.cells.shape
+        return rows > columns, rows <= columns
+
+    def advance(self, budget: Budget) -> Outcome:
+        """The next procedure within its share of steps; None if it came to no answer."""
+        share, procedure = next(self.procedures)
+        part = budget.part(share)
         try:
-            budget.check()
-            if rows == columns == order:
-                yield within(budget, nodes, partial(decide_full, cells))
-            elif rows == order or columns == order:
-                yield within(budget, nodes, partial(one_side_full, cells, order))
-            for transposed in (rows > columns, rows <= columns):
-                yield within(budget, nodes, partial(search, cells, order, need, transposed))
-            if need.sum() < order:
-                yield within(budget, 4 * nodes, partial(refute_by_symmetry, cells, order, need))
-                yield within(budget, 4 * nodes, partial(guess_sizes, cells, order, need))
-                yield within(budget, nodes, partial(guess_phases, cells, order, rng))
+            return procedure(part)
         except LimitReached:
-            return
-        nodes *= GROWTH
+            return None
+
+    def _procedures(self) -> Iterator[tuple[int, Callable[[Budget], Outcome]]]:
+        """(share of steps, procedure), round after round with growing shares."""
+        reduced, group = self.reduced, self.group
+        cells, need = reduced.cells, reduced.fibre_bounds
+        rows, columns = cells.shape
+        steps = FIRST_STEPS
+        room = int(need.sum()) < group.order
+        while True:
+            if steps in (FIRST_STEPS, FIRST_STEPS * GROWTH**3):
+                yield 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
+            if group.cyclic and rows == columns == group.order:
+                yield 4 * steps, partial(decide_full, cells)
+            elif rows == group.order or columns == group.order:
+                yield steps, partial(one_side_full, cells, group)
+            for restarts in self.restarts:
+                yield steps, restarts.run
+            if room:
+                yield steps, partial(refute_by_symmetry, cells, group, need)
+                yield steps, partial(guess_sizes, cells, group, need)
+                if group.cyclic:
+                    yield steps, partial(guess_phases, cells, group.order, self.random)
+            steps *= GROWTH
 
 
-def within(
-    budget: Budget, nodes: int, procedure: Callable[[Budget], Solution | Refutation | None]
-) -> Solution | Refutation | None:
-    """The procedure's answer, or None if its share of nodes is used up first."""
-    try:
-        return procedure(budget.part(nodes=nodes))
-    except LimitReached:
-        budget.check()
-        return None
-
-
-def one_side_full(cells: Table, order: int, budget: Budget) -> Solution | Refutation | None:
+def one_side_full(cells: Table, group: Group, budget: Budget) -> Outcome:
     """When the rows (or the columns) fill the group: a guess from shifts, else a refutation from pair colours."""
-    by_rows = len(cells) == order
+    by_rows = len(cells) == group.order
     cells = cells if by_rows else np.ascontiguousarray(cells.T)
-    solution = guess_by_shift(cells, order, budget)
+    solution = guess_by_shift(cells, group.order, budget) if group.cyclic else None
     if solution is not None:
         return solution if by_rows else Solution(solution.y, solution.x)
-    refuted = refute_by_pairs(cells, order, budget)
+    refuted = refute_by_pairs(cells, group, budget)
     return None if refuted is None else refuted | {"side": "column" if by_rows else "row"}
 
 
-def lift(reduced: Reduced, solution: Solution, order: int) -> Witness:
+def lift(reduced: Reduced, solution: Solution, group: Group) -> Witness:
     """The witness on the whole table from a solution on the reduced one."""
-    h: list[int | None] = [None] * order
-    for a, x in enumerate(solution.x.tolist()):
-        for y, v in zip(solution.y.tolist(), reduced.cells[a].tolist(), strict=True):
-            h[(x + y) % order] = int(reduced.values[v])
-    x, y = solution.x % order, solution.y % order
+    x, y = solution.x % group.order, solution.y % group.order
+    h: list[int | None] = [None] * group.order
+    for z, v in zip(group.sums[np.ix_(x, y)].ravel().tolist(), reduced.cells.ravel().tolist(), strict=True):
+        if v >= 0:
+            h[z] = int(reduced.values[v])
     return Witness(
-        group_order=order,
+        group_order=group.order,
         g=(
             tuple(None if k < 0 else int(x[k]) for k in reduced.row_line),
             tuple(None if k < 0 else int(y[k]) for k in reduced.column_line),
         ),
         h=tuple(h),
         h_absorbing=reduced.absorbed,
+        moduli=() if group.cyclic else group.moduli,
     )
-
-
-def excluded_so_far(
-    order: int, refuted: list[tuple[Reduced, Refutation]], open_cases: list[Reduced], budget: Budget
-) -> str:
-    """What an `unknown` rules out."""
-    parts = [f"∞ cannot carry {case.absorbed}: {describe(case, order, found)}" for case, found in refuted]
-    for case in open_cases:
-        lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
-        (rows, columns), total = case.cells.shape, int(case.fibre_bounds.sum())
-        parts.append(
-            f"{lead}{rows} distinct rows, {columns} distinct columns and {total} needed preimages "
-            f"fit into {order} elements; no witness and no refutation within {budget.used} search steps"
-        )
-    return "; ".join(parts)

@@ -8,38 +8,101 @@ answer is `unknown`: another witness of the table could have been a sum.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.separable.checkers import check_witness
-from modgrok.separable.decision import TIME_LIMIT, decide
+from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.groups import Moduli, as_group
 from modgrok.separable.verdict import Verdict, Witness
 
 
 def decide_grouped(
-    table: Int[np.ndarray, "p ..."], group_order: int, absorbing: bool, *, time_limit: float = TIME_LIMIT
+    table: Int[np.ndarray, "p ..."], group_order: int | Moduli, absorbing: bool, *, effort: float = EFFORT
 ) -> Verdict:
-    """The verdict for a table with one axis for each of S >= 2 variables; the time limit holds for each grouping."""
-    if table.ndim == 2:
-        return decide(table, group_order, absorbing, time_limit=time_limit)
-    notes, nodes = [], 0
-    for axis in range(table.ndim):
-        against = one_against_rest(table, axis)
-        verdict = decide(against, group_order, absorbing, time_limit=time_limit)
-        nodes += verdict.nodes
-        lead = f"variable {axis + 1} (rows) against the others (columns)"
+    """The verdict for a table with one axis for each of S >= 2 variables."""
+    return question(table, group_order, absorbing).within(steps_of(effort))
+
+
+def question(
+    table: Int[np.ndarray, "p ..."], group_order: int | Moduli, absorbing: bool, guesses: Sequence[Witness] = ()
+) -> Decision | GroupedDecision:
+    """The decision for a table of any number of variables, to be worked on for a while."""
+    kind = Decision if np.ndim(table) == 2 else GroupedDecision
+    return kind(table, group_order, absorbing, guesses)
+
+
+class GroupedDecision:
+    """The decision for three variables or more: one table for each variable, in turns."""
+
+    def __init__(
+        self,
+        table: Int[np.ndarray, "p ..."],
+        group_order: int | Moduli,
+        absorbing: bool,
+        guesses: Sequence[Witness] = (),
+    ) -> None:
+        self.table, self.group, self.absorbing = table, as_group(group_order), absorbing
+        self.verdict: Verdict | None = None
+        self.parts: list[Decision] = []
+        for witness in guesses:
+            if check_witness(table, self.group.moduli, absorbing, witness):
+                self.verdict = Verdict("in-class", self.group.order, absorbing, witness=witness)
+                return
+        for axis in range(table.ndim):
+            self.parts.append(Decision(one_against_rest(table, axis), self.group.moduli, absorbing))
+            if self._read(axis):
+                return
+
+    @property
+    def used(self) -> int:
+        return sum(part.used for part in self.parts)
+
+    def _read(self, axis: int) -> bool:
+        """Take down what the table of one variable against the others decides."""
+        verdict = self.parts[axis].verdict
+        if verdict is None:
+            return False
         if verdict.obstruction is not None:
-            explanation = f"{lead}: {verdict.obstruction.explanation}"
+            explanation = f"{lead(axis)}: {verdict.obstruction.explanation}"
             obstruction = replace(verdict.obstruction, explanation=explanation, axis=axis)
-            return replace(verdict, obstruction=obstruction, nodes=nodes)
-        if verdict.witness is not None:
-            witness = separate(verdict.witness, table.shape, axis)
-            if witness is not None and check_witness(table, witness):
-                return replace(verdict, witness=witness, nodes=nodes)
-        notes.append(f"{lead}: {verdict.excluded or 'in the class, but its columns do not separate further'}")
-    return Verdict("unknown", group_order, absorbing, excluded="; ".join(notes), nodes=nodes)
+            self.verdict = replace(verdict, obstruction=obstruction, steps=self.used)
+        elif verdict.witness is not None:
+            witness = separate(verdict.witness, self.table.shape, axis)
+            if witness is not None and check_witness(self.table, self.group.moduli, self.absorbing, witness):
+                self.verdict = replace(verdict, witness=witness, steps=self.used)
+        return self.verdict is not None
+
+    def advance(self, allowance: int) -> None:
+        """One procedure for the table that has used the least."""
+        undecided = [axis for axis, part in enumerate(self.parts) if part.verdict is None]
+        if not undecided:
+            self.verdict = self._unknown()
+            return
+        axis = min(undecided, key=lambda axis: self.parts[axis].used)
+        self.parts[axis].advance(allowance)
+        self._read(axis)
+
+    def within(self, steps: int) -> Verdict:
+        limit = self.used + steps
+        while self.verdict is None and self.used < limit:
+            self.advance(limit - self.used)
+        return self.verdict or self._unknown()
+
+    def _unknown(self) -> Verdict:
+        notes = [
+            f"{lead(axis)}: "
+            + ("in the class, but its columns do not separate further" if part.verdict else part.excluded())
+            for axis, part in enumerate(self.parts)
+        ]
+        return Verdict("unknown", self.group.order, self.absorbing, excluded="; ".join(notes), steps=self.used)
+
+
+def lead(axis: int) -> str:
+    return f"variable {axis + 1} (rows) against the others (columns)"
 
 
 def one_against_rest(table: Int[np.ndarray, "p ..."], axis: int) -> Int[np.ndarray, "p q"]:
@@ -51,15 +114,15 @@ def separate(witness: Witness, shape: tuple[int, ...], axis: int) -> Witness | N
     """The witness with its column function written as a sum over the other variables, if it is one."""
     rest_shape = tuple(n for k, n in enumerate(shape) if k != axis)
     columns = np.array([-1 if t is None else t for t in witness.g2]).reshape(rest_shape)
-    parts = as_sum(columns, witness.group_order)
+    parts = as_sum(columns, witness.moduli or (witness.group_order,))
     if parts is None:
         return None
     parts.insert(axis, witness.g1)
     return replace(witness, g=tuple(parts))
 
 
-def as_sum(function: Int[np.ndarray, "p ..."], order: int) -> list[tuple[int | None, ...]] | None:
-    """g_1, g_2, … with function = g_1 + g_2 + … modulo `order`, where -1 stands for the absorbing element.
+def as_sum(function: Int[np.ndarray, "p ..."], moduli: Moduli) -> list[tuple[int | None, ...]] | None:
+    """g_1, g_2, … with function = g_1 + g_2 + … in the group, where -1 stands for the absorbing element.
 
     ∞ must fill whole lines. Away from them, with a base point o, the only candidate (up to constants that may be moved
     between the parts) is g_s(n) = F(o with n at s) - F(o), plus F(o) once.
@@ -72,14 +135,17 @@ def as_sum(function: Int[np.ndarray, "p ..."], order: int) -> list[tuple[int | N
     inner = function[np.ix_(*finite)]
     if (inner < 0).any():
         return None
+    digits = np.stack(np.unravel_index(inner, moduli))
+    orders = np.array(moduli).reshape([-1] + [1] * function.ndim)
     parts: list[tuple[int | None, ...]] = []
-    total = np.zeros_like(inner)
+    total = np.zeros_like(digits)
     for s, lines in enumerate(finite):
-        along = inner[tuple(slice(None) if k == s else 0 for k in range(function.ndim))]
-        part = along if s == 0 else (along - along[0]) % order
-        total = total + part.reshape([-1 if k == s else 1 for k in range(function.ndim)])
+        along = digits[(slice(None), *(slice(None) if k == s else slice(0, 1) for k in range(function.ndim)))]
+        origin = along[(slice(None), *(slice(0, 1),) * function.ndim)]
+        part = along if s == 0 else (along - origin) % orders
+        total = total + part
         full: list[int | None] = [None] * function.shape[s]
-        for n, t in zip(lines.tolist(), part.tolist(), strict=True):
+        for n, t in zip(lines.tolist(), np.ravel_multi_index(tuple(part), moduli).ravel().tolist(), strict=True):
             full[n] = t
         parts.append(tuple(full))
-    return parts if (total % order == inner).all() else None
+    return parts if (total % orders == digits).all() else None

@@ -17,25 +17,29 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Complex, Int
 
+from modgrok.separable.budget import Budget, LimitReached, steps_for
+from modgrok.separable.groups import Group
 from modgrok.separable.reduction import Table
-from modgrok.separable.search import Budget, LimitReached, Solution, search
+from modgrok.separable.search import Solution, search
 
 SIZE_GUESSES = 5
 STARTS = 12
 """Random starts of one call to the power iteration."""
+STEPS_OF_START = 64
+"""What a start costs beside the comparisons of its ascent."""
 CENTRED_STEPS, FREE_STEPS, SWEEPS = 40, 25, 60
 LARGEST_ASCENT = 1 << 26
 """Most comparisons that one sweep of the ascent may take: m for every cell."""
 
 
-def guess_sizes(cells: Table, order: int, need: Int[np.ndarray, "value"], budget: Budget) -> Solution | None:
+def guess_sizes(cells: Table, group: Group, need: Int[np.ndarray, "value"], budget: Budget) -> Solution | None:
     """Searches with the fibre sizes taken for granted, first those that use all the room, in both orientations."""
-    guesses = list(likely_sizes(cells, order, need))[::-1]
-    nodes = budget.limit // (2 * len(guesses))
+    guesses = list(likely_sizes(cells, group.order, need))[::-1]
+    share = budget.limit // (2 * len(guesses))
     for sizes in guesses:
         for transposed in (False, True):
             try:
-                result = search(cells, order, sizes, transposed, budget.part(nodes=nodes), sizes)
+                result = search(cells, group, sizes, transposed, budget.part(share), sizes)
             except LimitReached:
                 budget.check()
                 continue
@@ -61,7 +65,7 @@ def guess_phases(cells: Table, order: int, rng: np.random.Generator, budget: Bud
     if cells.size * order > LARGEST_ASCENT:
         return None
     for _ in range(STARTS):
-        budget.check()
+        budget.spend(STEPS_OF_START + 3 * steps_for(cells.size * order))
         for rows, columns in phases(cells, rng):
             x, y = ascend(cells, order, places(rows, order), places(columns, order))
             if explained(cells, order, x, y) == cells.size:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.separable.groups import Group
 from modgrok.separable.reduction import Reduced
 from modgrok.separable.verdict import Obstruction, Refutation
 
@@ -52,6 +53,12 @@ def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
         return (
             f"rows and columns fill the group of order {order}, so adding 1 would permute rows and columns in cycles "
             f"of length {order} and keep every value; the table has no such symmetry"
+        )
+    if kind == "closed-trail":
+        many = "rows" if certificate["side"] == "column" else "columns"
+        return (
+            f"with two distinct {certificate['side']}s h runs through a closed walk of {order} steps, and the "
+            f"{max(rows, columns)} distinct {many} are different arcs of it; every closed trail through them is longer"
         )
     if kind == "pairs":
         side = "columns" if certificate["side"] == "column" else "rows"
@@ -100,14 +107,28 @@ def tree_size(tree: dict[str, Any]) -> int:
     return max(size, 1)
 
 
-def combine(order: int, cases: list[tuple[Reduced, Refutation]]) -> Obstruction:
+def combine(group: Group, cases: list[tuple[Reduced, Refutation]]) -> Obstruction:
     """One obstruction from one certificate for each value that ∞ could carry."""
     pairs = tuple((reduced.absorbed, certificate) for reduced, certificate in cases)
-    texts = [describe(reduced, order, certificate) for reduced, certificate in cases]
-    if len(cases) == 1:
-        (absorbed, certificate), text = pairs[0], texts[0]
-        lead = "" if absorbed is None else f"with lines of constant value {absorbed} absorbed, "
-        return Obstruction(certificate["kind"], lead + text, pairs)
     kinds = {certificate["kind"] for _, certificate in pairs}
-    text = "; ".join(f"if constant {w} is absorbed: {text}" for (w, _), text in zip(pairs, texts, strict=True))
+    texts = grouped(group, cases)
+    if len(cases) == 1:
+        absorbed, text = cases[0][0].absorbed, texts[0][1]
+        lead = "" if absorbed is None else f"with lines of constant value {absorbed} absorbed, "
+        return Obstruction(kinds.pop(), lead + text, pairs)
+    text = "; ".join(f"if {names} is absorbed: {text}" for names, text in texts)
     return Obstruction(kinds.pop() if len(kinds) == 1 else "several", text, pairs)
+
+
+def grouped(group: Group, cases: list[tuple[Reduced, Refutation]]) -> list[tuple[str, str]]:
+    """(which constants, why): constants with reasons of one kind and size share the words of the first of them."""
+    alike: dict[tuple, list[tuple[Reduced, Refutation]]] = {}
+    for reduced, certificate in cases:
+        alike.setdefault((certificate["kind"], reduced.cells.shape), []).append((reduced, certificate))
+    found = []
+    for members in alike.values():
+        (reduced, certificate), others = members[0], len(members) - 1
+        also = f" (the same for each of {others} other constants)" if others > 1 else ""
+        also = f" (the same for constant {members[1][0].absorbed})" if others == 1 else also
+        found.append((f"constant {reduced.absorbed}", describe(reduced, group.order, certificate) + also))
+    return found

@@ -15,9 +15,11 @@ import numpy as np
 from jaxtyping import Int, UInt64
 
 from modgrok.separable.automorphisms import single_cycle
+from modgrok.separable.budget import Budget, steps_for
+from modgrok.separable.groups import Group
 from modgrok.separable.obstructions import showing_lines
 from modgrok.separable.reduction import Table, value_counts
-from modgrok.separable.search import Budget, Solution, search
+from modgrok.separable.search import Solution, search
 from modgrok.separable.verdict import Refutation
 
 FIRST_SHIFTS, EXTENSIONS = 8, 24
@@ -42,22 +44,22 @@ class PairColours:
     def table(self, budget: Budget) -> Table:
         rows = []
         for b in range(self.cells.shape[1]):
-            budget.check()
+            budget.spend(steps_for(self.cells.size))
             rows.append(self.row(b))
         return np.unique(np.stack(rows), return_inverse=True)[1].reshape(len(rows), len(rows))
 
 
-def refute_by_pairs(cells: Table, order: int, budget: Budget) -> Refutation | None:
+def refute_by_pairs(cells: Table, group: Group, budget: Budget) -> Refutation | None:
     """A refutation of the table of pair colours, by counting or by search; None if it is in the class."""
     colours = PairColours(cells).table(budget)
     number = int(colours.max()) + 1
     row_counts, column_counts = value_counts(colours, number), value_counts(colours.T, number)
     need = np.maximum(row_counts.max(axis=0), column_counts.max(axis=0))
     inner: Refutation
-    if need.sum() > order:
+    if need.sum() > group.order:
         inner = {"kind": "counting", "lines": showing_lines(row_counts, column_counts)}
     else:
-        result = search(colours, order, need, False, budget)
+        result = search(colours, group, need, False, budget)
         if isinstance(result, Solution):
             return None
         inner = result
@@ -78,7 +80,7 @@ def guess_by_shift(cells: Table, order: int, budget: Budget) -> Solution | None:
 
 def row_shift(colours: PairColours, base: list[int], image: list[int], budget: Budget) -> Int[np.ndarray, "row"] | None:
     """The permutation σ with f(σ(a), base[i]) = f(a, image[i]), growing both lists until it is unique."""
-    budget.spend()
+    budget.spend(steps_for(colours.cells.size))
     cells = colours.cells
     rows = len(cells)
     words = np.concatenate([cells[:, base], cells[:, image]])

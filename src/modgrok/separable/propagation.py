@@ -1,26 +1,26 @@
-"""What a partial placement of rows and columns in Z_m forces: the state of the search and its rules.
+"""What a partial placement of rows and columns in a group forces: the state of the search and its rules.
 
-Cells of the reduced table are numbered values; x places rows, y places columns, both injectively, and
-h(x(a) + y(b)) = cells[a, b]. The fibre of v is the set of z with h(z) = v. Fibres are disjoint, so their sizes add
-up to at most m. The state holds what is still possible; the rules only ever take possibilities away:
+Cells of the table are numbered values, -1 where nothing is known (a table without such cells has distinct lines); x
+places rows, y places columns, and h(x(a) + y(b)) = cells[a, b]. Rows that differ in a known cell are *rivals*: they
+have different places; the same for columns. The fibre of v is the set of z with h(z) = v. Fibres are disjoint, so
+their sizes add up to at most m. Sets of places are whole numbers, see `groups`. The state holds what is still
+possible; the rules only take possibilities away:
 
   sums      a placed row and a placed column fix h at their sum;
-  fibres    need[v] <= |fibre of v| <= ceiling[v], and Σ need <= m bounds every ceiling from above; a fibre at its
+  sizes     need[v] <= |fibre of v| <= ceiling[v], and Σ need <= m bounds every ceiling from above; a fibre at its
             ceiling is closed, a fibre with exactly need[v] possible members has them all;
-  cells     next to a row placed at i, column b can be at j only if z = i + j may belong to the fibre of cells[a, b];
-  lines     two rows (columns) are never at the same place; a line with one place left is placed there, and when
-            there are as many lines as places, a place with one line left takes it.
+  meet      next to a row placed at i, column b can be at j only if z = i + j may belong to the fibre of cells[a, b];
+  places    rivals are never at the same place; a line with one place left is placed there, and when m lines are all
+            rivals, a place with one line left takes it.
 
 A rule that leaves nothing raises `Conflict`. Each rule is monotone, so the order of application does not matter.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-
 import numpy as np
-from jaxtyping import Bool, Int
 
+from modgrok.separable.groups import Group
 from modgrok.separable.reduction import Table
 
 ROW, COLUMN = 0, 1
@@ -30,184 +30,218 @@ Line = tuple[int, int]
 
 
 class Conflict(Exception):
-    """No placement extends this state."""
+    """No placement extends this state; `line` had no place left, if it was a line that failed."""
+
+    def __init__(self, line: Line | None = None) -> None:
+        self.line = line
 
 
-@dataclass
 class State:
-    """Possibilities left; -1 in `place` and `h` means not yet known. `fibre` is doubled along z to avoid wrapping."""
+    """Possibilities left: places of lines, where each is placed (-1: not yet), and members of fibres."""
 
-    row_place: Int[np.ndarray, "row"]
-    column_place: Int[np.ndarray, "column"]
-    row_domain: Bool[np.ndarray, "row m"]
-    column_domain: Bool[np.ndarray, "column m"]
-    fibre: Bool[np.ndarray, "value 2*m"]
-    h: Int[np.ndarray, "m"]
-    need: Int[np.ndarray, "value"]
-    ceiling: Int[np.ndarray, "value"]
-    known: Int[np.ndarray, "value"]
-    closed: Bool[np.ndarray, "value"]
+    __slots__ = ("at", "ceiling", "certain", "need", "places", "possible")
+
+    def __init__(
+        self,
+        places: tuple[list[int], list[int]],
+        at: tuple[list[int], list[int]],
+        possible: list[int],
+        certain: list[int],
+        need: list[int],
+        ceiling: list[int],
+    ) -> None:
+        self.places, self.at = places, at
+        self.possible, self.certain, self.need, self.ceiling = possible, certain, need, ceiling
 
     def copy(self) -> State:
-        return State(*(getattr(self, f.name).copy() for f in fields(self)))
-
-    def place(self, side: int) -> Int[np.ndarray, "line"]:
-        return self.column_place if side else self.row_place
-
-    def domain(self, side: int) -> Bool[np.ndarray, "line m"]:
-        return self.column_domain if side else self.row_domain
-
-    def slack(self) -> int:
-        """How many members all fibres together may have beyond what they need."""
-        return len(self.h) - int(self.need.sum())
+        return State(
+            (self.places[0].copy(), self.places[1].copy()),
+            (self.at[0].copy(), self.at[1].copy()),
+            self.possible.copy(),
+            self.certain.copy(),
+            self.need.copy(),
+            self.ceiling.copy(),
+        )
 
 
 class Rules:
-    """The rules above for one table and one group order."""
+    """The rules above for one table and one group."""
 
-    def __init__(self, cells: Table, order: int) -> None:
-        self.order = order
-        self.lines = (np.ascontiguousarray(cells), np.ascontiguousarray(cells.T))
-        self.values = int(cells.max()) + 1
+    def __init__(self, cells: Table, group: Group) -> None:
+        self.group = group
+        self.lines = (cells.tolist(), cells.T.tolist())
+        self.values = int(cells.max(initial=-1)) + 1
+        self.rivals = (rivals(cells), rivals(cells.T))
+        self.full = tuple(
+            len(against) == group.order and all(len(others) == group.order for others in against)
+            for against in self.rivals
+        )
+        self.minus = [group.negative(e) for e in range(group.order)]
 
-    def start(self, need: Int[np.ndarray, "value"], ceiling: Int[np.ndarray, "value"]) -> State:
-        (rows, columns), m, values = self.lines[ROW].shape, self.order, self.values
+    def start(self, need: list[int], ceiling: list[int]) -> State:
+        rows, columns = map(len, self.lines)
         return State(
-            row_place=np.full(rows, -1),
-            column_place=np.full(columns, -1),
-            row_domain=np.ones((rows, m), dtype=bool),
-            column_domain=np.ones((columns, m), dtype=bool),
-            fibre=np.ones((values, 2 * m), dtype=bool),
-            h=np.full(m, -1),
-            need=need.copy(),
-            ceiling=ceiling.copy(),
-            known=np.zeros(values, dtype=np.int64),
-            closed=np.zeros(values, dtype=bool),
+            places=([self.group.everything] * rows, [self.group.everything] * columns),
+            at=([-1] * rows, [-1] * columns),
+            possible=[self.group.everything] * self.values,
+            certain=[0] * self.values,
+            need=list(need),
+            ceiling=list(ceiling),
         )
 
-    def put(self, state: State, line: Line, place: int) -> None:
-        """Place one line; its place is taken from all others."""
-        side, k = line
-        domain = state.domain(side)
-        if not domain[k, place]:
-            raise Conflict
-        domain[:, place] = False
-        domain[k] = False
-        domain[k, place] = True
-        state.place(side)[k] = place
-
-    def propagate(self, state: State, fresh: list[Line]) -> None:
-        """Apply all rules until nothing changes; `fresh` are the lines placed since the last time."""
+    def propagate(self, state: State, fresh: list[tuple[Line, int]]) -> None:
+        """Put lines at places and apply all rules until nothing changes."""
+        waiting = [self.put(state, line, place) for line, place in fresh]
+        lines = [line for line, _ in fresh]
+        touched = [line for found in waiting for line in found]
         while True:
-            h_before, closed_before = state.h.copy(), state.closed.copy()
-            self._sums(state, fresh)
-            self._fibres(state)
-            learned = np.flatnonzero(state.h != h_before)
-            closed = state.closed & ~closed_before
+            before = state.possible.copy()
+            self._sums(state, lines)
+            self._sizes(state)
+            changed = {v for v, (old, new) in enumerate(zip(before, state.possible, strict=True)) if old != new}
             for side in (ROW, COLUMN):
-                self._cells(state, side, [k for s, k in fresh if s == side], learned, closed)
-            fresh = self._lines(state, ROW) + self._lines(state, COLUMN)
-            if not fresh:
+                touched += self._meet(state, side, {k for s, k in lines if s == side}, changed)
+            lines = self._settle(state, touched)
+            touched = []
+            if not lines:
                 return
+
+    def put(self, state: State, line: Line, place: int) -> list[Line]:
+        """Place one line; its place is taken from its rivals. Lines that lost a place."""
+        side, k = line
+        places, bit = state.places[side], 1 << place
+        if not places[k] & bit:
+            raise Conflict(line)
+        places[k] = bit
+        state.at[side][k] = place
+        touched = []
+        for other in self.rivals[side][k]:
+            if places[other] & bit and other != k:
+                places[other] ^= bit
+                if not places[other]:
+                    raise Conflict((side, other))
+                touched.append((side, other))
+        return touched
 
     def _sums(self, state: State, fresh: list[Line]) -> None:
+        """h at the sum of each fresh line and each placed line across."""
+        add, certain, possible = self.group.add, state.certain, state.possible
+        cyclic, m = self.group.cyclic, self.group.order
         for side, k in fresh:
-            others = np.flatnonzero(state.place(1 - side) >= 0)
-            z = (state.place(side)[k] + state.place(1 - side)[others]) % self.order
-            self._learn(state, z, self.lines[side][k, others])
+            i, row = state.at[side][k], self.lines[side][k]
+            for other, j in enumerate(state.at[1 - side]):
+                v = row[other]
+                if j < 0 or v < 0:
+                    continue
+                bit = 1 << ((i + j) % m if cyclic else add(i, j))
+                if not certain[v] & bit:
+                    if not possible[v] & bit:
+                        raise Conflict((side, k))
+                    certain[v] |= bit
 
-    def _learn(self, state: State, z: Int[np.ndarray, "z"], v: Int[np.ndarray, "z"]) -> None:
-        """h(z) = v, for different z."""
-        old = state.h[z]
-        if ((old >= 0) & (old != v)).any():
-            raise Conflict
-        z, v = z[old < 0], v[old < 0]
-        if not state.fibre[v, z].all():
-            raise Conflict
-        for half in (z, z + self.order):
-            state.fibre[:, half] = False
-            state.fibre[v, half] = True
-        state.h[z] = v
-        np.add.at(state.known, v, 1)
-
-    def _fibres(self, state: State) -> None:
-        m = self.order
+    def _sizes(self, state: State) -> None:
+        m, need, ceiling = self.group.order, state.need, state.ceiling
+        possible, certain = state.possible, state.certain
         while True:
-            np.maximum(state.need, state.known, out=state.need)
-            slack = state.slack()
-            if slack < 0:
+            taken = 0
+            for members in certain:
+                if taken & members:
+                    raise Conflict
+                taken |= members
+            for v, members in enumerate(certain):
+                size = members.bit_count()
+                if size > need[v]:
+                    need[v] = size
+            room = m - sum(need)
+            if room < 0:
                 raise Conflict
-            np.minimum(state.ceiling, state.need + slack, out=state.ceiling)
-            if (state.need > state.ceiling).any():
-                raise Conflict
-            for v in np.flatnonzero((state.known == state.ceiling) & ~state.closed):
-                members = state.h == v
-                state.fibre[v, :m] = members
-                state.fibre[v, m:] = members
-                state.closed[v] = True
-            size = np.count_nonzero(state.fibre[:, :m], axis=1)
-            if (size < state.need).any():
-                raise Conflict
-            exact = np.flatnonzero((size == state.need) & (size > state.known))
-            if not len(exact):
+            again = False
+            for v, members in enumerate(certain):
+                if ceiling[v] > need[v] + room:
+                    ceiling[v] = need[v] + room
+                elif ceiling[v] < need[v]:
+                    raise Conflict
+                left = members if members.bit_count() == ceiling[v] else possible[v] & ~(taken ^ members)
+                size = left.bit_count()
+                if size < need[v] or members & ~left:
+                    raise Conflict
+                possible[v] = left
+                if size == need[v] and left != members:
+                    certain[v] = left
+                    again = True
+            if not again:
                 return
-            for v in exact:
-                z = np.flatnonzero(state.fibre[v, :m] & (state.h < 0))
-                self._learn(state, z, np.full(len(z), v))
 
-    def _cells(
-        self,
-        state: State,
-        side: int,
-        fresh: list[int],
-        learned: Int[np.ndarray, "z"],
-        closed: Bool[np.ndarray, "value"],
-    ) -> None:
-        """Filter the lines across `side` through its placed lines: wholly through fresh ones, else by what is new."""
-        m = self.order
-        place, lines = state.place(side), self.lines[side]
-        placed = np.flatnonzero(place >= 0)
-        open_lines = np.flatnonzero(state.place(1 - side) < 0)
-        if not len(placed) or not len(open_lines) or not (len(fresh) or len(learned) or closed.any()):
-            return
-        domain = state.domain(1 - side)[open_lines]
-        across = lines[np.ix_(placed, open_lines)]
-        for k in fresh:
-            domain &= state.fibre[:, place[k] : place[k] + m][lines[k, open_lines]]
-        for z in learned:
-            domain[:, (z - place[placed]) % m] &= state.h[z] == across.T
-        if closed.any():
-            for i, values in zip(place[placed], across, strict=True):
-                hit = np.flatnonzero(closed[values])
-                domain[hit] &= state.fibre[:, i : i + m][values[hit]]
-        state.domain(1 - side)[open_lines] = domain
+    def _meet(self, state: State, side: int, fresh: set[int], changed: set[int]) -> list[Line]:
+        """Filter the lines across `side` through its placed lines: wholly through fresh ones, else by what changed."""
+        if not fresh and not changed:
+            return []
+        translate, possible, across = self.group.translate, state.possible, state.places[1 - side]
+        open_lines = [other for other, place in enumerate(state.at[1 - side]) if place < 0]
+        touched = []
+        for k, i in enumerate(state.at[side]):
+            if i < 0:
+                continue
+            everything, back, row = k in fresh, self.minus[i], self.lines[side][k]
+            turned: dict[int, int] = {}
+            for other in open_lines:
+                v = row[other]
+                if v < 0 or not (everything or v in changed):
+                    continue
+                allowed = turned.get(v)
+                if allowed is None:
+                    allowed = turned[v] = translate(possible[v], back)
+                places = across[other]
+                left = places & allowed
+                if left != places:
+                    if not left:
+                        raise Conflict((1 - side, other))
+                    across[other] = left
+                    touched.append((1 - side, other))
+        return touched
 
-    def _lines(self, state: State, side: int) -> list[Line]:
-        """All-different: lines with one place left, and places with one line left when all places are used."""
-        place, domain = state.place(side), state.domain(side)
-        fresh: list[Line] = []
+    def _settle(self, state: State, touched: list[Line]) -> list[Line]:
+        """Place what has one place left, of the lines that lost some; and fill places that one line is left for."""
+        placed: list[Line] = []
         while True:
-            places_left = np.count_nonzero(domain, axis=1)
-            if (places_left == 0).any():
-                raise Conflict
-            singles = np.flatnonzero((places_left == 1) & (place < 0))
-            if not len(singles):
-                break
-            for k in singles:
-                where = np.flatnonzero(domain[k])
-                if not len(where):
-                    raise Conflict
-                self.put(state, (side, int(k)), int(where[0]))
-                fresh.append((side, int(k)))
-        if len(place) == self.order:
-            lines_left = np.count_nonzero(domain, axis=0)
-            if (lines_left == 0).any():
-                raise Conflict
-            for z in np.flatnonzero(lines_left == 1):
-                who = np.flatnonzero(domain[:, z])
-                if not len(who):
-                    raise Conflict
-                if place[who[0]] < 0:
-                    self.put(state, (side, int(who[0])), int(z))
-                    fresh.append((side, int(who[0])))
-        return fresh
+            while touched:
+                side, k = touched.pop()
+                places = state.places[side][k]
+                if state.at[side][k] < 0 and not places & (places - 1):
+                    touched += self.put(state, (side, k), places.bit_length() - 1)
+                    placed.append((side, k))
+            for side in (ROW, COLUMN):
+                if self.full[side]:
+                    touched += self._fill(state, side, placed)
+            if not touched:
+                return placed
+
+    def _fill(self, state: State, side: int, placed: list[Line]) -> list[Line]:
+        once = twice = 0
+        places = state.places[side]
+        for s in places:
+            twice |= once & s
+            once |= s
+        if once != self.group.everything:
+            raise Conflict
+        touched: list[Line] = []
+        for k, s in enumerate(places):
+            only_here = s & ~twice
+            if only_here and state.at[side][k] < 0:
+                if only_here & (only_here - 1):
+                    raise Conflict((side, k))
+                touched += self.put(state, (side, k), only_here.bit_length() - 1)
+                placed.append((side, k))
+        return touched
+
+
+def rivals(cells: Table) -> list[list[int]]:
+    """For each row itself and the rows that differ from it in a cell known in both."""
+    if (cells >= 0).all():
+        return [list(range(len(cells)))] * len(cells)
+    found = []
+    for k, row in enumerate(cells):
+        differs = ((cells != row) & (cells >= 0) & (row >= 0)).any(axis=1)
+        differs[k] = True
+        found.append(np.flatnonzero(differs).tolist())
+    return found

@@ -35,6 +35,17 @@ class Reduced:
     row_source: Int[np.ndarray, "row"]
     column_source: Int[np.ndarray, "column"]
 
+    def transposed(self) -> Reduced:
+        return Reduced(
+            absorbed=self.absorbed,
+            cells=np.ascontiguousarray(self.cells.T),
+            values=self.values,
+            row_line=self.column_line,
+            column_line=self.row_line,
+            row_source=self.column_source,
+            column_source=self.row_source,
+        )
+
     @cached_property
     def row_counts(self) -> Int[np.ndarray, "row value"]:
         """How often each value stands in each row."""

@@ -1,15 +1,18 @@
-"""Complete depth-first search for x and y on the reduced table; its tree is a certificate when it finds none.
+"""Depth-first search for x and y on the reduced table, restarted; its tree is a certificate when it finds none.
 
-The group acts on solutions by translation (of x and y each) and by multiplication with units of Z_m. So one row and
-one column may be put at 0, and a second row at a divisor of m: every d is a unit times gcd(d, m).
+The group acts on solutions by translation (of x and y each) and by units of its cyclic factors. So one row and one
+column may be put at 0, and a second row at a divisor of m: every d is a unit times gcd(d, m).
 
 Branching is on the place of a line, or on a fibre whose needed members are all known: either it is complete, or
-it has one more member. The second kind is what makes slack (m above the sum of the bounds) bearable.
+it has one more member. The second kind is what makes slack (m above the sum of the bounds) bearable. Lines at which
+earlier branches failed weigh more and come first, and a search that ends without an answer starts again elsewhere,
+with these weights and a longer limit: what is hard about a table is found out once. Each run is complete in itself, so
+a tree comes from one run. Random choices come from a fixed seed.
 """
 
 from __future__ import annotations
 
-import time
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +20,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.separable.budget import Budget, LimitReached, steps_for
+from modgrok.separable.groups import Group
 from modgrok.separable.propagation import COLUMN, ROW, Conflict, Rules, State
 from modgrok.separable.reduction import Table
 from modgrok.separable.verdict import Refutation
@@ -28,40 +33,13 @@ Tree = dict[str, Any]
 
 ORIGIN_VALUES = 16
 """How many values are compared when a starting place is chosen."""
+FIRST_NODES, GROWTH = 24, 1.25
+"""Nodes of the first run, and by how much each later one has more."""
+FORGET = 0.98
+"""What is left of old weights after each conflict."""
 
 Branch = tuple[str, int]
 Option = int | str
-
-
-class LimitReached(Exception):
-    """A stated limit on nodes or time was reached."""
-
-
-class Budget:
-    """A limit on nodes and on time, and how much of it was used."""
-
-    def __init__(self, seconds: float, nodes: int = 10**9) -> None:
-        self.deadline = time.monotonic() + seconds
-        self.limit = nodes
-        self.used = 0
-        self.parent: Budget | None = None
-
-    def part(self, *, nodes: int = 10**9, seconds: float = float("inf")) -> Budget:
-        """A share of what is left; what it uses is counted here too."""
-        child = Budget(min(seconds, self.deadline - time.monotonic()), min(nodes, self.limit - self.used))
-        child.parent = self
-        return child
-
-    def spend(self) -> None:
-        self.check()
-        budget: Budget | None = self
-        while budget is not None:
-            budget.used += 1
-            budget = budget.parent
-
-    def check(self) -> None:
-        if self.used >= self.limit or time.monotonic() > self.deadline:
-            raise LimitReached
 
 
 @dataclass(frozen=True)
@@ -83,40 +61,57 @@ class Frame:
 
 
 class Search:
-    """Placements of `cells` in Z_order whose fibres have sizes between `need` and `ceiling`."""
+    """Placements of `cells` in the group whose fibres have sizes between `need` and `ceiling`."""
 
     def __init__(
         self,
         cells: Table,
-        order: int,
+        group: Group,
         need: Int[np.ndarray, "value"],
         ceiling: Int[np.ndarray, "value"] | None = None,
     ) -> None:
-        self.rules = Rules(cells, order)
-        self.cells, self.order, self.need = cells, order, need
-        self.ceiling = np.full_like(need, order) if ceiling is None else ceiling
+        self.rules = Rules(cells, group)
+        self.cells, self.group, self.need = cells, group, need
+        self.ceiling = np.full_like(need, group.order) if ceiling is None else ceiling
+        self.weights = ([1.0] * cells.shape[0], [1.0] * cells.shape[1])
+        self.gain = 1.0
+        self.price = steps_for(cells.size)
+        self.random: random.Random | None = None
+        self.sizes_too = True
 
-    def run(self, budget: Budget) -> Solution | Tree:
+    def run(self, budget: Budget, number: int = 0) -> Solution | Tree:
         """A solution, or the tree that refutes all; `LimitReached` when the budget ends first."""
-        a0, b0, a1 = self.origin()
+        self.random = random.Random(number) if number else None
+        self.sizes_too = number % 2 == 0
+        a0, b0, a1 = self.origin() if self.random is None else self._random_origin(self.random)
         children: dict[Option, Any] = {}
         tree: Tree = {"origin": [a0, b0], "branch": ["scale", a1], "children": children}
-        state = self.rules.start(self.need, self.ceiling)
+        state = self.rules.start(self.need.tolist(), self.ceiling.tolist())
+        budget.spend(self.price)
         try:
-            self.rules.put(state, (ROW, a0), 0)
-            self.rules.put(state, (COLUMN, b0), 0)
-            self.rules.propagate(state, [(ROW, a0), (COLUMN, b0)])
+            self.rules.propagate(state, [((ROW, a0), 0), ((COLUMN, b0), 0)])
         except Conflict:
             return tree
-        scales = [d for d in range(1, self.order) if self.order % d == 0 and state.row_domain[a1, d]]
+        allowed = state.places[ROW][a1]
+        scales = [d for d in [0, *self.group.scales] if allowed >> d & 1]
         solution = self._work(Frame(state, ("row", a1), iter(scales), children), budget)
         return tree if solution is None else solution
 
+    # ------------------------------------------------------------------------------------------ where to start
+
+    def _random_origin(self, rng: random.Random) -> tuple[int, int, int]:
+        """Lines drawn by their weights."""
+        rows = range(len(self.cells))
+        a0 = rng.choices(rows, self.weights[ROW])[0]
+        b0 = rng.choices(range(self.cells.shape[1]), self.weights[COLUMN])[0]
+        others = [a for a in self.rules.rivals[ROW][a0] if a != a0] or [a for a in rows if a != a0]
+        return a0, b0, rng.choices(others, [self.weights[ROW][a] for a in others])[0]
+
     def origin(self) -> tuple[int, int, int]:
         """Rows a0, a1 and column b0 to start from: by the smallest fibre if all have a fixed size, else by pairs."""
-        slack = self.order - int(self.need.sum())
+        slack = self.group.order - int(self.need.sum())
         fixed_size = np.minimum(self.ceiling, self.need + slack) == self.need
-        often = np.bincount(self.cells.ravel(), minlength=len(self.need))
+        often = np.bincount(self.cells[self.cells >= 0], minlength=len(self.need))
         values = sorted(range(len(self.need)), key=lambda v: (not fixed_size[v], self.need[v], -often[v]))
         if slack > 0:
             candidates = [v for v in values if self.need[v] > 1 and fixed_size[v] == fixed_size.any()]
@@ -148,6 +143,8 @@ class Search:
 
         return a0, b0, max((a for a in range(len(self.cells)) if a != a0), key=closeness)
 
+    # ------------------------------------------------------------------------------------------- the walk
+
     def _work(self, root: Frame, budget: Budget) -> Solution | None:
         stack = [root]
         while stack:
@@ -156,61 +153,68 @@ class Search:
             if option is None:
                 stack.pop()
                 continue
-            budget.spend()
+            budget.spend(self.price)
             state = frame.state.copy()
             try:
                 self._take(state, frame.branch, option)
-            except Conflict:
+            except Conflict as conflict:
                 frame.children[option] = None
+                self._blame(conflict, frame.branch)
                 continue
             branch = self._choose(state)
             if branch is None:
-                return Solution(state.row_place, state.column_place)
+                return Solution(np.array(state.at[ROW]), np.array(state.at[COLUMN]))
             children: dict[Option, Any] = {}
             frame.children[option] = {"branch": list(branch), "children": children}
-            stack.append(Frame(state, branch, self._options(state, branch), children))
+            stack.append(Frame(state, branch, iter(self._options(state, branch)), children))
         return None
+
+    def _blame(self, conflict: Conflict, branch: Branch) -> None:
+        """Newer conflicts weigh more: instead of shrinking all old weights, the gain grows."""
+        line = conflict.line
+        if line is None and branch[0] != "fibre":
+            line = (ROW if branch[0] == "row" else COLUMN, branch[1])
+        if line is not None:
+            self.gain /= FORGET
+            self.weights[line[0]][line[1]] += self.gain
 
     def _take(self, state: State, branch: Branch, option: Option) -> None:
         kind, k = branch
         if kind == "fibre":
             if option == "complete":
-                state.ceiling[k] = state.known[k]
+                state.ceiling[k] = state.certain[k].bit_count()
             else:
-                state.need[k] = state.known[k] + 1
+                state.need[k] = state.certain[k].bit_count() + 1
             self.rules.propagate(state, [])
             return
-        line = (ROW if kind == "row" else COLUMN, k)
-        if state.place(line[0])[k] != option:
-            self.rules.put(state, line, int(option))
-        self.rules.propagate(state, [line])
+        self.rules.propagate(state, [((ROW if kind == "row" else COLUMN, k), int(option))])
 
-    def _options(self, state: State, branch: Branch) -> Iterator[Option]:
+    def _options(self, state: State, branch: Branch) -> list[Option]:
         kind, k = branch
+        options: list[Option]
         if kind == "fibre":
-            return iter(("complete", "more"))
-        return iter([int(z) for z in np.flatnonzero(state.domain(ROW if kind == "row" else COLUMN)[k])])
+            options = ["complete", "more"]
+        else:
+            places = state.places[ROW if kind == "row" else COLUMN][k]
+            options = [z for z in range(places.bit_length()) if places >> z & 1]
+        if self.random is not None:
+            self.random.shuffle(options)
+        return options
 
     def _choose(self, state: State) -> Branch | None:
-        """The line with the fewest places, the more so the fuller the fibres it meets; or a fibre to decide first."""
-        room = np.minimum(state.ceiling, state.need + state.slack()) - state.known
-        fullness = np.where(state.known > 0, 1 / (1 + room), 0.0)
-        best: tuple[float, int, int] | None = None
+        """The line with the fewest places for its weight; or a fibre to decide first."""
+        best, chosen = float("inf"), None
         for side in (ROW, COLUMN):
-            open_lines = np.flatnonzero(state.place(side) < 0)
-            if not len(open_lines):
-                continue
-            placed = np.flatnonzero(state.place(1 - side) >= 0)
-            places = np.count_nonzero(state.domain(side)[open_lines], axis=1)
-            met = fullness[self.rules.lines[side][np.ix_(open_lines, placed)]].sum(axis=1)
-            score = np.log(places) - np.log1p(met)
-            k = int(score.argmin())
-            if best is None or score[k] < best[0]:
-                best = (float(score[k]), side, int(open_lines[k]))
-        if best is None:
+            places, weights = state.places[side], self.weights[side]
+            for k, place in enumerate(state.at[side]):
+                if place < 0:
+                    score = places[k].bit_count() / weights[k]
+                    if score < best:
+                        best, chosen = score, (side, k)
+        if chosen is None:
             return None
-        _, side, k = best
-        if np.count_nonzero(state.domain(side)[k]) > 2:
+        side, k = chosen
+        if self.sizes_too and state.places[side][k].bit_count() > 2:
             v = self._undecided_fibre(state)
             if v is not None:
                 return "fibre", v
@@ -218,26 +222,60 @@ class Search:
 
     def _undecided_fibre(self, state: State) -> int | None:
         """The value most met by half-placed cells among those whose needed members are known but may have more."""
-        undecided = (state.known == state.need) & ~state.closed
+        undecided = np.array(
+            [
+                members.bit_count() == need and members != possible
+                for members, need, possible in zip(state.certain, state.need, state.possible, strict=True)
+            ]
+        )
         if not undecided.any():
             return None
-        rows, columns = state.row_place >= 0, state.column_place >= 0
+        rows, columns = np.array(state.at[ROW]) >= 0, np.array(state.at[COLUMN]) >= 0
         half_placed = self.cells[rows[:, None] != columns[None, :]]
-        met = np.bincount(half_placed, minlength=len(self.need)) * undecided
+        met = np.bincount(half_placed[half_placed >= 0], minlength=len(self.need)) * undecided
         v = int(met.argmax())
         return v if met[v] else None
 
 
+class Restarts:
+    """A search over the table, or over its transpose, that is run again and again with growing limits."""
+
+    def __init__(self, cells: Table, group: Group, need: Int[np.ndarray, "value"], transposed: bool) -> None:
+        self.cells, self.group, self.need, self.transposed = cells, group, need, transposed
+        self.search: Search | None = None
+        self.runs, self.nodes = 0, float(FIRST_NODES)
+
+    def run(self, budget: Budget) -> Solution | Refutation:
+        """Run after run, until one ends or the budget does; the next call goes on."""
+        if self.search is None:
+            cells = np.ascontiguousarray(self.cells.T) if self.transposed else self.cells
+            self.search = Search(cells, self.group, self.need)
+        while True:
+            part = budget.part(int(self.nodes) * self.search.price)
+            try:
+                return oriented(self.search.run(part, self.runs), self.transposed)
+            except LimitReached:
+                self.runs += 1
+                if part.limit >= int(self.nodes) * self.search.price:
+                    self.nodes *= GROWTH
+                budget.check()
+
+
 def search(
     cells: Table,
-    order: int,
+    group: Group,
     need: Int[np.ndarray, "value"],
     transposed: bool,
     budget: Budget,
     ceiling: Int[np.ndarray, "value"] | None = None,
 ) -> Solution | Refutation:
     """One complete search over the table or its transpose: a solution, or a certificate that there is none."""
-    result = Search(np.ascontiguousarray(cells.T) if transposed else cells, order, need, ceiling).run(budget)
+    result = Search(np.ascontiguousarray(cells.T) if transposed else cells, group, need, ceiling).run(budget)
+    return oriented(result, transposed)
+
+
+def oriented(result: Solution | Tree, transposed: bool) -> Solution | Refutation:
+    """What a search over the table, or over its transpose, says about the table."""
     if isinstance(result, Solution):
         return Solution(result.y, result.x) if transposed else result
     return {"kind": "search", "transposed": transposed, "tree": result}

@@ -15,8 +15,10 @@ from itertools import islice
 import numpy as np
 
 from modgrok.separable.automorphisms import VALUES, Symmetries, Symmetry
+from modgrok.separable.budget import Budget, LimitReached, steps_for
+from modgrok.separable.groups import Group
 from modgrok.separable.reduction import Table
-from modgrok.separable.search import Budget, LimitReached, Solution, search
+from modgrok.separable.search import Solution, search
 from modgrok.separable.verdict import Refutation
 
 MOST_SLACK = 16
@@ -24,9 +26,9 @@ FIRST_NODES, MORE_NODES = 32, 2
 """Nodes that the first core gets, and by how much each later core has more: many cores are tried, none for long."""
 
 
-def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budget) -> Refutation | Solution | None:
+def refute_by_symmetry(cells: Table, group: Group, need: np.ndarray, budget: Budget) -> Refutation | Solution | None:
     """A certificate (or, by luck, a solution); None if the table lacks symmetries."""
-    slack = order - int(need.sum())
+    slack = group.order - int(need.sum())
     if not 0 < slack <= MOST_SLACK:
         return None
     chosen = spreading_symmetries(cells, slack + 1, budget)
@@ -37,11 +39,11 @@ def refute_by_symmetry(cells: Table, order: int, need: np.ndarray, budget: Budge
     nodes = FIRST_NODES
     while True:
         core = random_core(images, rng)
-        ceiling = np.full_like(need, order)
+        ceiling = np.full_like(need, group.order)
         ceiling[core] = need[core]
         for transposed in (False, True):
             try:
-                result = search(cells, order, need, transposed, budget.part(nodes=nodes), ceiling)
+                result = search(cells, group, need, transposed, budget.part(nodes * steps_for(cells.size)), ceiling)
             except LimitReached:
                 budget.check()
                 continue

@@ -7,7 +7,11 @@ cases that the rules leave open must be there, and every leaf must be refuted by
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import product
+from math import prod
 from typing import Any
 
 Value = int
@@ -19,7 +23,7 @@ class Board:
     its certain preimages, and the least and greatest size of its fibre."""
 
     lines: tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
-    m: int
+    moduli: tuple[int, ...]
     places: tuple[list[int], list[int]]
     possible: dict[Value, int]
     certain: dict[Value, int]
@@ -37,6 +41,10 @@ class Board:
         )
 
     @property
+    def m(self) -> int:
+        return prod(self.moduli)
+
+    @property
     def everywhere(self) -> int:
         return (1 << self.m) - 1
 
@@ -47,7 +55,7 @@ class Contradiction(Exception):
 
 def check_tree(
     rows: list[tuple[int, ...]],
-    m: int,
+    moduli: tuple[int, ...],
     need: dict[Value, int],
     ceiling: dict[Value, int],
     values: list[Value],
@@ -55,10 +63,10 @@ def check_tree(
 ) -> bool:
     """`rows` and columns are to be placed injectively; `values` is the numbering that the tree uses."""
     columns = list(zip(*rows, strict=True))
-    everywhere = (1 << m) - 1
+    everywhere = (1 << prod(moduli)) - 1
     board = Board(
         lines=(rows, columns),
-        m=m,
+        moduli=moduli,
         places=([everywhere] * len(rows), [everywhere] * len(columns)),
         possible=dict.fromkeys(values, everywhere),
         certain=dict.fromkeys(values, 0),
@@ -72,9 +80,7 @@ def check_tree(
     board.places[0][a0] = board.places[1][b0] = 1
     if refuted(board):
         return True
-    # A unit of Z_m turns x(a1), which is not 0, into a divisor of m.
-    scales = sum(1 << d for d in range(1, m) if m % d == 0)
-    board.places[0][a1] &= scales
+    board.places[0][a1] &= sum(1 << d for d in scales(moduli))
     stack: list[tuple[Board, dict[str, Any]]] = [(board, {"branch": ["row", a1], "children": tree["children"]})]
     while stack:
         board, node = stack.pop()
@@ -87,6 +93,28 @@ def check_tree(
                 return False
             stack.append((case, child))
     return True
+
+
+def scales(moduli: tuple[int, ...]) -> list[int]:
+    """A unit of Z_m turns each d into gcd(d, m); so units of the factors turn x(a1), which is not 0, into one of
+    these."""
+    choices = product(*([d % m for d in range(1, m + 1) if m % d == 0] for m in moduli))
+    return [number(choice, moduli) for choice in choices if any(choice)]
+
+
+def number(digits: Iterable[int], moduli: tuple[int, ...]) -> int:
+    """The number of an element of Z_m1 × Z_m2 × …"""
+    total = 0
+    for digit, m in zip(digits, moduli, strict=True):
+        total = total * m + digit % m
+    return total
+
+
+@lru_cache(maxsize=8)
+def sums(moduli: tuple[int, ...]) -> list[list[int]]:
+    """The table of the group."""
+    elements = list(product(*map(range, moduli)))
+    return [[number((a + b for a, b in zip(e, f, strict=True)), moduli) for f in elements] for e in elements]
 
 
 def cases(board: Board, kind: str, k: int, values: list[Value]) -> list[tuple[int | str, Board]]:
@@ -134,9 +162,10 @@ def saturate(board: Board) -> bool:
     for side in (0, 1):
         different_places(board.places[side], board.everywhere, board.m)
     placed = [[(k, s.bit_length() - 1) for k, s in enumerate(board.places[side]) if single(s)] for side in (0, 1)]
+    added = sums(board.moduli)
     for a, i in placed[0]:
         for b, j in placed[1]:
-            board.certain[board.lines[0][a][b]] |= 1 << (i + j) % board.m
+            board.certain[board.lines[0][a][b]] |= 1 << added[i][j]
     sizes(board)
     for side in (0, 1):
         meet(board, side, placed[side])
@@ -200,7 +229,14 @@ def meet(board: Board, side: int, placed: list[tuple[int, int]]) -> None:
     """Across a line placed at i, a line can be at j only if i + j may be in the fibre of the value where they meet."""
     across = board.places[1 - side]
     for k, i in placed:
-        turned = {v: (s >> i | s << (board.m - i)) & board.everywhere for v, s in board.possible.items()}
+        turned = {v: turned_back(s, i, board.moduli) for v, s in board.possible.items()}
         for other, v in enumerate(board.lines[side][k]):
             across[other] &= turned[v]
             require(across[other] != 0)
+
+
+def turned_back(places: int, i: int, moduli: tuple[int, ...]) -> int:
+    """{j : i + j in places}."""
+    if len(moduli) == 1:
+        return (places >> i | places << (moduli[0] - i)) & (1 << moduli[0]) - 1
+    return sum(1 << j for j, z in enumerate(sums(moduli)[i]) if places >> z & 1)

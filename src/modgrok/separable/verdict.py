@@ -24,9 +24,10 @@ class Refutation(TypedDict, total=False):
     lines: list[tuple[str, int]]
     """counting: for each value, a row or column in which it stands most often."""
     side: str
+    """closed-trail: whether the table has two columns or two rows."""
     colours: list[list[int]]
     certificate: Refutation
-    """pairs: the side whose pairs are coloured, their colours, and what refutes the table of colours."""
+    """pairs: `side` whose pairs are coloured, their colours, and what refutes the table of colours."""
     symmetries: list[list[list[int]]]
     core: list[int]
     """symmetry: maps of rows, columns and values, and the values that they carry to disjoint sets."""
@@ -39,13 +40,16 @@ class Refutation(TypedDict, total=False):
 class Witness(Result):
     """f(n1, n2, …) = h[(g[0][n1] + g[1][n2] + …) % group_order], or h_absorbing where one of them is None.
 
-    None stands for ∞ in g, and for a value that is free in h and h_absorbing.
+    None stands for ∞ in g, and for a value that is free in h and h_absorbing. Over a product of cyclic groups
+    `moduli` has their orders and the element (i1, i2, …) is the number i1·m2⋯ + i2·m3⋯ + …, added factor by factor;
+    for a cyclic group `moduli` is empty.
     """
 
     group_order: int
     g: tuple[tuple[int | None, ...], ...]
     h: tuple[int | None, ...]
     h_absorbing: int | None = None
+    moduli: tuple[int, ...] = ()
 
     @property
     def g1(self) -> tuple[int | None, ...]:
@@ -62,15 +66,17 @@ class Witness(Result):
 
     def summary(self) -> str:
         parts = " + ".join(f"g{s}" for s in range(1, len(self.g) + 1))
-        return f"h({parts}) over {group_text(self.group_order, self.absorbing)}"
+        return f"h({parts}) over {group_text(self.group_order, self.absorbing, self.moduli)}"
 
     def to_json(self) -> dict[str, Any]:
         parts = {f"g{s}": list(part) for s, part in enumerate(self.g, start=1)}
-        return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing}
+        product = {"moduli": list(self.moduli)} if self.moduli else {}
+        return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing, **product}
 
 
-def group_text(order: int, absorbing: bool) -> str:
-    return f"Z_{order}" + (" with an absorbing element" if absorbing else "")
+def group_text(order: int, absorbing: bool, moduli: tuple[int, ...] = ()) -> str:
+    name = " × ".join(f"Z_{m}" for m in moduli or (order,))
+    return name + (" with an absorbing element" if absorbing else "")
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +101,10 @@ class Obstruction(Result):
 
 @dataclass(frozen=True, repr=False)
 class Verdict(Result):
-    """The decision for one group. `excluded` says what an `unknown` has ruled out before its limit."""
+    """The decision for one group (`moduli` as in `Witness`), and the steps of search that it took.
+
+    `excluded` says what an `unknown` has ruled out before its limit.
+    """
 
     status: Status
     group_order: int
@@ -103,7 +112,8 @@ class Verdict(Result):
     witness: Witness | None = None
     obstruction: Obstruction | None = None
     excluded: str = ""
-    nodes: int = 0
+    steps: int = 0
+    moduli: tuple[int, ...] = ()
 
     @property
     def in_class(self) -> bool:
@@ -111,7 +121,7 @@ class Verdict(Result):
 
     @property
     def group(self) -> str:
-        return group_text(self.group_order, self.absorbing)
+        return group_text(self.group_order, self.absorbing, self.moduli)
 
     def summary(self) -> str:
         found = self.witness or self.obstruction
@@ -125,5 +135,5 @@ class Verdict(Result):
             "witness": self.witness.to_json() if self.witness else None,
             "obstruction": self.obstruction.to_json() if self.obstruction else None,
             "excluded": self.excluded or None,
-            "nodes": self.nodes,
+            "steps": self.steps,
         }

@@ -1,0 +1,246 @@
+"""Tables of values in files, and one line that names the place for whatever is wrong with them.
+
+A **wide** file is a matrix: row n1, column n2, a whole number from 0 on in each cell. A **long** file has a line for
+each cell: a column for each variable, and a last one called `value`; that does for any number of variables.
+
+    .csv      either form; commas, semicolons or tabs. Labels are no data: a first line of words, a first column of
+              words, and numbers 0, 1, 2, … along both edges around an empty corner, as spreadsheets write them
+    .npy      an array with an axis for each variable, as `numpy.save` writes it
+    .parquet  either form
+
+A cell is unknown where it is empty, NaN, null, "?" or -1, and where a long file has no line for it.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Int, Shaped
+
+from modgrok.algebra.polynomial import LARGEST_TABLE
+from modgrok.errors import InputError
+
+SUFFIXES = (".csv", ".npy", ".parquet")
+UNKNOWN = -1
+"""Stands for the value of a cell that is not known."""
+UNKNOWN_WORDS = ("", "?", "-1", "nan", "na", "null", "none")
+LARGEST_FILE = 1 << 28
+"""Bytes of the largest file that is read."""
+VALUE = "value"
+"""The last column of a long file."""
+
+
+@dataclass(frozen=True)
+class TableFile:
+    """A table that was read; `variables` are the names that the file gives its axes, if it gives any."""
+
+    path: Path
+    table: Int[np.ndarray, "..."]
+    variables: tuple[str, ...] = ()
+
+
+def read_table(path: str | Path) -> TableFile:
+    """The table in a file; an `InputError` that names the file, and the place in it, where it holds none."""
+    path = Path(path)
+    readers = {".csv": read_csv, ".npy": read_npy, ".parquet": read_parquet}
+    if path.suffix.lower() not in readers:
+        raise InputError(f"{path}: a table is a {', '.join(SUFFIXES)} file, got {path.suffix or 'no ending'!r}")
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file")
+    try:
+        if path.stat().st_size > LARGEST_FILE:
+            raise InputError(f"{path} has {path.stat().st_size:,} bytes, above the limit of {LARGEST_FILE:,}")
+        return readers[path.suffix.lower()](path)
+    except OSError as error:
+        raise InputError(f"cannot read the table {path}: {error.strerror or error}; give a file that exists") from None
+
+
+# ------------------------------------------------------------------------------------------ arrays
+
+
+def whole_numbers(
+    array: Shaped[np.ndarray, "..."], what: str, place: Callable[[tuple[int, ...]], str]
+) -> Int[np.ndarray, "..."]:
+    """Whole numbers from 0 on, with `UNKNOWN` where the array has a mask, NaN, None or -1.
+
+    Anything else is an `InputError` about `what` that names the `place` of the first cell that is wrong.
+    """
+    hidden = np.ma.getmaskarray(array)
+    plain = np.ma.getdata(array)
+    if plain.dtype.kind in "OU":
+        parsed = [whole_cell(cell) for cell in plain.reshape(-1)]
+        wrong = np.array([number is None for number in parsed], dtype=bool).reshape(plain.shape)
+        found = np.array([UNKNOWN if number is None else number for number in parsed], np.int64).reshape(plain.shape)
+    elif plain.dtype.kind == "f":
+        missing = np.isnan(plain)
+        wrong = ~missing & ((plain != np.round(plain)) | (plain < UNKNOWN) | (plain > LARGEST_TABLE))
+        found = np.where(missing | wrong, UNKNOWN, plain).astype(np.int64)
+    elif plain.dtype.kind in "iub":
+        wrong = (plain > LARGEST_TABLE) | ((plain < UNKNOWN) if plain.dtype.kind == "i" else False)
+        found = np.where(wrong, UNKNOWN, plain).astype(np.int64)
+    else:
+        raise InputError(f"{what} must hold whole numbers, got {plain.dtype}")
+    if (wrong & ~hidden).any():
+        cell = tuple(int(k) for k in np.argwhere(wrong & ~hidden)[0])
+        raise InputError(f"{what}, {place(cell)}: {refusal(plain[cell])}")
+    return np.where(hidden, UNKNOWN, found)
+
+
+def whole_cell(cell: Any) -> int | None:
+    """The number in a cell, `UNKNOWN` for one that is empty, None for anything that is neither."""
+    if cell is None or cell is np.ma.masked or (isinstance(cell, float) and cell != cell):
+        return UNKNOWN
+    text = str(cell).strip()
+    if text.lower() in UNKNOWN_WORDS:
+        return UNKNOWN
+    text = text.removesuffix(".0")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def refusal(cell: Any) -> str:
+    """Why a cell is refused, and what to do."""
+    text = repr(cell.item() if isinstance(cell, np.generic) else cell)
+    shown = text if len(text) <= 30 else f"{text[:29]}…"
+    return (
+        f"{shown} is no whole number from 0 on; number the values 0, 1, 2, …, and leave unknown cells empty "
+        "(-1 in an array)"
+    )
+
+
+def long_table(
+    path: Path, names: Sequence[str], columns: Int[np.ndarray, "line column"], line: Callable[[int], str]
+) -> TableFile:
+    """The table whose cells are lines: a number for each variable, then the value."""
+    places, values = columns[:, :-1], columns[:, -1]
+    if not len(columns):
+        raise InputError(f"{path} has no lines; each cell needs one: {', '.join(names)}")
+    if (places < 0).any():
+        first, axis = (int(k) for k in np.argwhere(places < 0)[0])
+        raise InputError(f"{path}, {line(first)}: {names[axis]} is missing; only a value may be unknown")
+    sizes = tuple(int(k) + 1 for k in places.max(axis=0))
+    if prod(sizes) > LARGEST_TABLE:
+        raise InputError(
+            f"{path}: the largest {', '.join(names[:-1])} make {prod(sizes):,} cells, above {LARGEST_TABLE:,}"
+        )
+    cells = np.ravel_multi_index(tuple(places.T), sizes)
+    order = np.argsort(cells, kind="stable")
+    if (twice := np.flatnonzero(np.diff(cells[order]) == 0)).size:
+        first, again = order[twice[0]], order[twice[0] + 1]
+        raise InputError(f"{path}, {line(int(again))}: the cell of {line(int(first))} is given again; keep one of them")
+    table = np.full(prod(sizes), UNKNOWN)
+    table[cells] = values
+    return TableFile(path, table.reshape(sizes), tuple(names[:-1]))
+
+
+def is_long(names: Sequence[str]) -> bool:
+    return len(names) > 1 and names[-1].strip().lower() == VALUE
+
+
+# ------------------------------------------------------------------------------------------ CSV
+
+
+def read_csv(path: Path) -> TableFile:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        delimiter = next((mark for mark in ";\t" if mark in text.split("\n", 1)[0]), ",")
+        rows = list(csv.reader(text.splitlines(), delimiter=delimiter, strict=True))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not a text file in UTF-8 ({error.reason}, byte {error.start})") from None
+    except csv.Error as error:
+        raise InputError(f"{path} is not a CSV file: {error}") from None
+    while rows and not any(cell.strip() for cell in rows[-1]) and len(rows[-1]) < 2:
+        rows.pop()
+    if not rows:
+        raise InputError(f"{path} is empty; give a matrix of whole numbers, or lines n1,n2,value")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                f"{path}, row {number}: {len(row)} columns, and row 1 has {len(rows[0])}; "
+                "every row needs the same number, with empty cells for what is unknown"
+            )
+    return csv_table(path, np.array(rows, dtype=object))
+
+
+def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
+    """The table without its labels."""
+    top, left = edge_labels(cells)
+    body = cells[top:, left:]
+    if not body.size:
+        raise InputError(f"{path} has labels and no values; give whole numbers below and beside them")
+    names = [str(name).strip() for name in cells[0]]
+    numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
+    if top and is_long(names):
+        return long_table(path, names, numbers, lambda k: f"row {k + 2}")
+    return TableFile(path, numbers)
+
+
+def edge_labels(cells: Shaped[np.ndarray, "row column"]) -> tuple[int, int]:
+    """How many rows and columns are labels, 0 or 1 each."""
+    top_words, left_words = (all(is_word(cell) for cell in edge) for edge in (cells[0, 1:], cells[1:, 0]))
+    corner = str(cells[0, 0]).strip()
+    counted = counts(cells[0, 1:]) and counts(cells[1:, 0])
+    if cells.shape[1] == 1:
+        return int(is_word(corner)), 0
+    if counted and (not corner or is_word(corner)):
+        return 1, 1
+    if top_words:
+        return 1, int(left_words or not corner)
+    return 0, int(left_words and len(cells) > 1 and is_word(corner))
+
+
+def is_word(cell: Any) -> bool:
+    return whole_cell(cell) is None and not is_number(str(cell))
+
+
+def is_number(text: str) -> bool:
+    """Numbers that are no whole ones are mistakes, not labels."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
+    """Is it 0, 1, 2, …?"""
+    return len(edge) > 1 and [str(cell).strip() for cell in edge] == [str(k) for k in range(len(edge))]
+
+
+# ------------------------------------------------------------------------------------------ npy and Parquet
+
+
+def read_npy(path: Path) -> TableFile:
+    try:
+        array = np.load(path)  # which unpickles nothing
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path} is not an .npy file of numbers: {str(error).splitlines()[0]}") from None
+    if not isinstance(array, np.ndarray) or array.ndim == 0:
+        raise InputError(f"{path} holds no array with an axis for each variable; numpy.save writes one")
+    return TableFile(path, whole_numbers(array, str(path), array_place))
+
+
+def array_place(cell: tuple[int, ...]) -> str:
+    """Rows and columns are counted from 1, as in any other file; further axes as indices."""
+    return f"row {cell[0] + 1}, column {cell[1] + 1}" if len(cell) == 2 else f"cell {cell}"
+
+
+def read_parquet(path: Path) -> TableFile:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        content = pq.read_table(path)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise InputError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
+    names = [name for name in content.column_names if not name.startswith("__index_level_")]
+    if not names or not len(content):
+        raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
+    columns = np.stack([np.array(content.column(name).to_pylist(), dtype=object) for name in names], axis=1)
+    numbers = whole_numbers(columns, str(path), lambda cell: f"row {cell[0] + 1}, column {names[cell[1]]}")
+    return long_table(path, names, numbers, lambda k: f"row {k + 1}") if is_long(names) else TableFile(path, numbers)

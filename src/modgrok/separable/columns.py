@@ -1,0 +1,57 @@
+"""When the places of the rows are guessed: can the columns be placed, and what is h? Quick tests, then the rules.
+
+Column b is the row places read off h from y(b) on: two columns are two windows of one h. So for a right guess each
+column has a shift at which it agrees with the first one wherever the two windows overlap. Wrong guesses fail this for
+some column at once when the rows fill a good part of the group. What passes is given to the rules of the search.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.separable.budget import Budget, LimitReached, steps_for
+from modgrok.separable.groups import Group
+from modgrok.separable.propagation import COLUMN, ROW, Conflict
+from modgrok.separable.reduction import Table
+from modgrok.separable.search import Frame, Search, Solution
+
+TESTED_COLUMNS, TESTED_ROWS = 12, 48
+BRANCHES = 12
+"""Nodes of the search for columns that the rows alone do not place."""
+
+
+def shifts_fit(cells: Table, order: int, x: Int[np.ndarray, "row"]) -> bool:
+    """Whether some columns have shifts at which they agree with the first one, over Z_order; x may be wrong."""
+    window = np.full(order, -1)
+    window[x] = cells[:, 0]
+    rows = np.arange(min(len(x), TESTED_ROWS))
+    met = window[(x[rows] + np.arange(order)[:, None]) % order]
+    for b in range(1, min(cells.shape[1], TESTED_COLUMNS)):
+        if not ((met < 0) | (met == cells[rows, b])).all(axis=1).any():
+            return False
+    return True
+
+
+def place_columns(
+    cells: Table, group: Group, need: Int[np.ndarray, "value"], x: Int[np.ndarray, "row"], budget: Budget
+) -> Solution | None:
+    """A solution with the rows at x, or None."""
+    if len(np.unique(x)) < len(x):
+        return None
+    search = Search(cells, group, need)
+    budget.spend(2 * steps_for(cells.size))
+    state = search.rules.start(need.tolist(), search.ceiling.tolist())
+    try:
+        rows = [((ROW, a), int(place)) for a, place in enumerate(x)]
+        search.rules.propagate(state, [*rows, ((COLUMN, 0), 0)])
+    except Conflict:
+        return None
+    branch = search._choose(state)
+    if branch is None:
+        return Solution(np.array(state.at[ROW]), np.array(state.at[COLUMN]))
+    try:
+        options = iter(search._options(state, branch))
+        return search._work(Frame(state, branch, options, {}), budget.part(BRANCHES * search.price))
+    except LimitReached:
+        return None
