@@ -44,7 +44,8 @@ NETWORK_KEYS = {
     "variables": "names of the inputs, in the order in which `predict` takes them",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
-    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
+    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
+    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md tells them), "
     "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
     "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
     "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "

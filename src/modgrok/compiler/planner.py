@@ -182,8 +182,8 @@ class Planner:
             return self.share(product_step(*wires_and_tables(signals), m, text))
         if self.flat:
             raise InputError(
-                f"the paper's products of variables need a prime modulus, got {m} = {factors_text(m)}; "
-                "method exact takes any"
+                f"the paper's products of variables need a prime modulus, got {self.modulus} = "
+                f"{factors_text(self.modulus)}; method exact takes any"
             )
         return self.by_squares(*signals, m=m)
 
