@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 TORN = "Error {} persistent compilation cache entry"
 """How JAX warns of an entry that another process is writing or was killed at; it compiles as if there were none."""
@@ -17,6 +19,8 @@ TORN = "Error {} persistent compilation cache entry"
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+# Tiny shapes train a few steps: code that XLA took long to polish would never pay for itself.
+os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 os.environ.setdefault("PYTHONWARNINGS", ",".join(f"ignore:{TORN.format(what)}" for what in ("reading", "writing")))
 
 import jax  # noqa: E402
@@ -24,8 +28,25 @@ import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
+CONTAINERS = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence", "dict", "frozenset", "list", "set", "tuple"}
+PLAIN = CONTAINERS | {"Any", "None", "Path", "bool", "bytes", "complex", "float", "int", "object", "str"}
+"""Names in annotations that speak of no array: functions with these alone are left to mypy, which costs no time."""
+
+
+def checked(**how: Any) -> Callable[[Any], Any]:
+    """What the import hook puts on every function and class: jaxtyping's check, where there is an array to check."""
+    decorate = jaxtyped(**how)
+
+    def on(what: Any) -> Any:
+        written = " ".join(map(str, getattr(what, "__annotations__", {}).values()))
+        return what if set(re.findall(r"[A-Za-z_]\w*", written)) <= PLAIN else decorate(what)
+
+    return on
+
+
 # Before anything imports modgrok. An int is a float here, as it is to mypy.
 if os.environ.get("MODGROK_SHAPES") != "off":
+    jaxtyped, jaxtyping.jaxtyped = jaxtyping.jaxtyped, checked
     jaxtyping.install_import_hook("modgrok", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
 # Machines with few, busy cores: no deadline for a single example, and the same examples on every run.
@@ -39,6 +60,14 @@ def pytest_configure(config: pytest.Config) -> None:
     # beartype looks at a random item of a list, and Hypothesis at whether building an example draws random numbers.
     config.addinivalue_line("filterwarnings", "ignore:Do not use the `random` module inside strategies")
     config.addinivalue_line("filterwarnings", f"ignore:{TORN.format('(reading|writing)')}")
+
+
+LONGEST = ("test_report_page.py", "test_census_runner.py", "test_models.py", "test_inspection.py", "test_cli.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first: a file stays on one worker, and none should be left alone with one at the end."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
 @pytest.fixture(autouse=True)

@@ -39,7 +39,10 @@ ORDER = [
 
 EVERYWHERE = {"jax", "optax", "jaxtyping", "safetensors", "numpy", "scipy", "pyarrow", "matplotlib", "rich"}
 """Packages that every machine has, those with accelerators too."""
-OPTIONAL = {"onnx", "onnxruntime", "torch", "duckdb", "ray", "starlette", "uvicorn"}
+OPTIONAL = {
+    *("onnx", "onnxruntime", "torch", "duckdb", "ray", "starlette", "uvicorn"),
+    *("pandas", "IPython", "tensorboardX", "wandb"),
+}
 """Packages that may be missing: imported only inside the functions that need them."""
 RUNS_TEXT = {"eval", "exec", "__import__"}
 UNPICKLES = {"pickle", "cPickle", "dill", "cloudpickle", "marshal", "shelve", "joblib"}
@@ -62,12 +65,13 @@ def room(module: str) -> str:
 
 
 def statements(node: ast.AST, *, lazily: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The import statements below a node, and whether each stands inside a function."""
+    """The import statements below a node, and whether each stands inside a function, or is for type checkers alone."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import | ast.ImportFrom):
             yield child, lazily
         else:
             inside = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            inside |= isinstance(child, ast.If) and ast.unparse(child.test) == "TYPE_CHECKING"
             yield from statements(child, lazily=lazily or inside)
 
 

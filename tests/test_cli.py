@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
+from rich.console import Console
 
 from modgrok import __version__, cli
 from modgrok.commands import compile as compile_command
@@ -295,16 +297,20 @@ def test_an_interrupt_is_no_traceback(modgrok, monkeypatch):
 
 
 def test_progress_is_visible_without_a_terminal(capsys, monkeypatch):
-    from rich.console import Console
-
-    clock = iter(range(0, 1000, 3))
-    monkeypatch.setattr("modgrok.progress.time.monotonic", lambda: next(clock))
+    """Lines come while a single piece of work is under way, too; short work is silent."""
+    monkeypatch.setattr("modgrok.progress.QUIET_SECONDS", 0.05)
+    monkeypatch.setattr("modgrok.progress.SECONDS_BETWEEN_LINES", 0.05)
     with progress_bar(Console(stderr=True), "checking rows") as report:
-        for done in range(1000, 10_001, 1000):
-            report(done, 10_000)
+        time.sleep(0.2)
+        report(1000, 10_000)
+        time.sleep(0.2)
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "checking rows: 1,000 of 10,000"
-    assert 2 <= len(lines) < 10
+    assert lines[0] == "checking rows: starting (0 s)" and lines[-1] == "checking rows: 1,000 of 10,000 (0 s)"
+    assert len(lines) < 10
+    monkeypatch.setattr("modgrok.progress.QUIET_SECONDS", 60)
+    with progress_bar(Console(stderr=True), "checking rows") as report:
+        report(1000, 10_000)
+    assert capsys.readouterr().err == ""
 
 
 def test_errors_have_one_type():

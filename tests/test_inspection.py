@@ -17,7 +17,8 @@ from modgrok.compiler.compiling import compile as modgrok_compile
 from modgrok.errors import InputError
 from modgrok.figures.inspection import inspection_figures
 from modgrok.inspection import snap as module
-from modgrok.inspection.inspecting import inspect, inspect_expert, inspect_network, neuron_columns
+from modgrok.inspection.experts import inspect_expert
+from modgrok.inspection.inspecting import inspect_network, neuron_columns
 from modgrok.inspection.order import Labels, natural_order
 from modgrok.inspection.snap import accuracies, snap
 from modgrok.inspection.waves import fit_waves
@@ -25,6 +26,7 @@ from modgrok.networks.circuit import Circuit, Expert, single
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
+from modgrok.training.inspecting import inspect
 from modgrok.training.runs import train
 
 
@@ -139,7 +141,7 @@ def test_a_network_of_zeros_gives_zeros_and_no_nan(tmp_path):
     result = plain(inspected.to_json())
     assert result["alive"] == result["ipr"] == result["ipr_alive"] == result["common_frequency_share"] == 0
     assert result["phase_residual_median"] is None and result["nearest_design"]["name"] is None
-    assert inspection_figures(inspected) == {}
+    assert list(inspection_figures(inspected)) == ["logits"]
 
 
 def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
@@ -148,7 +150,7 @@ def test_decay_that_kills_most_neurons_leaves_numbers_finite(tmp_path):
     result = plain(inspected.to_json())
     assert 0 < result["alive"] < 100
     assert result["ipr_alive"] > 0
-    assert len(inspection_figures(inspected)) == 5
+    assert list(inspection_figures(inspected)) == FIGURES
 
 
 @pytest.mark.parametrize("p", [2, 3])
@@ -158,7 +160,7 @@ def test_the_smallest_moduli(p, tmp_path):
     inspected = inspect_network(network_of(expert, "n1 + n2", p))
     result = plain(inspected.to_json())
     assert 0 <= result["common_frequency_share"] <= 1 and 0 < result["ipr"] <= 1
-    assert len(inspection_figures(inspected)) == 5
+    assert list(inspection_figures(inspected)) == FIGURES
     if p == 2:
         assert result["order"] == "additive" and result["phase_residual_median"] is None
 
@@ -240,7 +242,7 @@ def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of
     assert result["order"] == "witness" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
     assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
     assert result["snapped"]["accuracy"] == 1
-    assert len(inspection_figures(inspected)) == 5
+    assert list(inspection_figures(inspected)) == FIGURES
     given = inspect_network(network, labels=[Labels(31, np.stack([i, i**2 % 31]), i**3 % 31)])
     assert plain(given.to_json()) == result
 
@@ -342,14 +344,6 @@ def test_runs_and_paths_are_inspected_and_nothing_is_written_unless_asked(tmp_pa
     assert sorted(written.files) == sorted((tmp_path / "out").iterdir())
 
 
-def test_other_models_have_no_experts_to_inspect():
-    run = train("n1 + n2", 5, model="mlp", width=8, steps=1)
-    with pytest.raises(
-        InputError, match="the model mlp is not a circuit of two-layer experts, which this needs; train"
-    ):
-        inspect(run)
-
-
 def test_accuracies_are_over_the_table_or_a_sample_of_it(monkeypatch):
     expert, _, _ = sum_expert(11, 400, (1, 1), rng=np.random.default_rng(0))
     network = network_of(expert, "n1 + n2", 11)
@@ -405,4 +399,4 @@ def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path, tr
     assert command.default_folder(tmp_path / "net.safetensors") == tmp_path / "net-inspection"
 
 
-FIGURES = ["ipr", "spectrum", "neurons", "phases", "frequencies"]
+FIGURES = ["ipr", "spectrum", "neurons", "phases", "frequencies", "logits"]

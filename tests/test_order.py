@@ -13,10 +13,10 @@ from modgrok.algebra.polynomial import value_table
 from modgrok.censuses.families import make_table
 from modgrok.censuses.runner import order_of
 from modgrok.errors import InputError
-from modgrok.inspection.inspecting import inspect
 from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Blocks
+from modgrok.training.inspecting import inspect
 from modgrok.training.runs import train
 
 

@@ -104,7 +104,7 @@ def test_a_file_is_whole_or_absent(tmp_path, monkeypatch):
         save_figure(figure, tmp_path / "file" / "a")
 
 
-def test_an_inspected_network_has_five_figures():
+def test_an_inspected_network_has_its_figures():
     figures = inspection.inspection_figures(inspect_network(compile("n1 + n2", 7)))
-    assert list(figures) == ["ipr", "spectrum", "neurons", "phases", "frequencies"]
+    assert list(figures) == ["ipr", "spectrum", "neurons", "phases", "frequencies", "logits"]
     assert all(type(figure) is Figure for figure in figures.values())

@@ -13,6 +13,7 @@ from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.report import reproducing
 from modgrok.reproduction.registry import ITEMS
+from modgrok.training.runs import train
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 
@@ -39,12 +40,15 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("predict", ""): ("predict", "net.safetensors", "3", "4"),
     ("export", ""): ("export", "net.safetensors", "--to", "torch"),
     ("train", ""): ("train", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "run"),
+    ("runs", ""): ("runs", "trained-runs"),
+    ("compare", ""): ("compare", "trained-runs/a", "trained-runs/b"),
+    ("watch", ""): ("watch", "trained-runs/a"),
     ("inspect", ""): ("inspect", "net.safetensors"),
     ("paper", "ITEM"): ("paper", "classes", "--out", "item"),
     ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
-"""(command, action) and the words of a tiny call, where plan.toml, net.safetensors and the census `planted` lie."""
+"""(command, action) and the words of a tiny call, where plan.toml, net.safetensors, runs and a planted census lie."""
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +57,8 @@ def workplace(tmp_path_factory):
     (folder / "plan.toml").write_text(PLAN)
     plant(folder / "planted")
     compile("n1 + n2", 5).save(folder / "net.safetensors")
+    for seed, name in enumerate("ab"):
+        train("n1 + n2", 5, width=4, steps=2, seed=seed, out=folder / "trained-runs" / name)
     return folder
 
 

@@ -72,10 +72,8 @@ def folder(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("report")
     results = {
         "table2": recorded_result("table2"),
-        "figure1": recorded_result("figure1"),
         "figure2": training_result("figure2"),
         "figure3": training_result("figure3"),
-        "endtoend": recorded_result("endtoend"),
         "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5})),
     }
     for item, result in results.items():

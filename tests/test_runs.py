@@ -3,6 +3,8 @@
 import json
 import os
 import signal
+import socket
+import string
 import subprocess
 import sys
 import time
@@ -19,12 +21,16 @@ from modgrok.training import run_folder
 from modgrok.training.checkpoints import COLUMNS
 from modgrok.training.config import TrainConfig
 from modgrok.training.runs import load_run, resume, train, train_config
+from modgrok.training.snapshots import read_snapshots
 
-CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
+CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
+FILM = [0, 1, 3, 8, 22, 60]
 SAME_FILES = ("metrics.parquet", "neurons.parquet", "weights.safetensors", "checkpoint.safetensors")
+WORDS = string.ascii_letters + string.digits
+ALL_SAME = (*SAME_FILES, "snapshots.safetensors")
 
 
-def contents(folder, names=SAME_FILES):
+def contents(folder, names=ALL_SAME):
     return {name: (folder / name).read_bytes() for name in names}
 
 
@@ -81,9 +87,11 @@ def test_a_stopped_run_goes_on_bit_for_bit(unbroken, tmp_path):
 
 def test_more_steps_go_on_from_a_finished_run(unbroken, tmp_path):
     train_config(replace(CONFIG, steps=25), tmp_path / "run")
+    assert list(load_run(tmp_path / "run").snapshots) == [0, 1, 2, 5, 11, 25]
     run = resume(tmp_path / "run", steps=60)
     assert run.final == unbroken[1].final and run.config == CONFIG
-    assert contents(tmp_path / "run") == contents(unbroken[0])
+    assert contents(tmp_path / "run", SAME_FILES) == contents(unbroken[0], SAME_FILES)
+    assert list(run.snapshots) == [0, 1, 2, 5, 11, 25, 60], "those of before, and those that the new plan has left"
 
 
 def test_a_finished_run_is_reused_and_overwritten_on_request(unbroken):
@@ -103,7 +111,7 @@ def test_a_finished_run_is_reused_and_overwritten_on_request(unbroken):
 
 def test_a_run_in_memory_is_the_run_in_a_folder(unbroken):
     """`train` takes the settings as keywords, and leaves no trace without a folder."""
-    run = train("n1 n2", 11, width=60, steps=60, fraction=0.7)
+    run = train("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
     assert run.config == CONFIG and run.final == unbroken[1].final
     assert run.folder is None and run.files == []
     for name, column in unbroken[1].metrics.items():
@@ -126,7 +134,7 @@ import sys
 from pathlib import Path
 from modgrok.training.config import TrainConfig
 from modgrok.training.runs import train_config
-config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7)
+config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
 def on_point(point):
     print(int(point.row["step"]), flush=True)
     if "die" in sys.argv and point.row["step"] >= 30:
@@ -203,14 +211,86 @@ def test_a_wrong_expression_empties_no_folder(tmp_path):
     assert contents(tmp_path, run_folder.FILES) == before
 
 
+PLAIN = replace(CONFIG, snapshots=0)
+
+
 def test_default_folders_tell_experiments_apart():
     names = [
         run_folder.default_folder(config).name
-        for config in (CONFIG, replace(CONFIG, learning_rate=0.01), replace(CONFIG, seed=1), replace(CONFIG, steps=5))
+        for config in (PLAIN, replace(PLAIN, learning_rate=0.01), replace(PLAIN, seed=1), replace(PLAIN, steps=5))
     ]
     assert names[0] == "n1n2-mod11-width60-seed0-fraction0.7"
     assert names[1] == "n1n2-mod11-width60-seed0-learning_rate0.01-fraction0.7"
     assert len(set(names)) == 3 and names[3] == names[0]
+
+
+def test_folders_are_named_by_the_function_and_not_by_its_spelling():
+    def name(text):
+        return run_folder.default_folder(replace(PLAIN, expression=text)).name
+
+    assert name("n1 n2 + n3") != name("n1 n2 - n3")
+    assert name("n1n2") == name("n1 * n2") == name("x y") == name("n1 n2")
+    nested = "2(n1 + n2 (n3 + n4) n5 + n6)", "2(n1 + n2) n3 + n4 (n5 + n6)"
+    long = " + ".join(f"n{k}^2" for k in range(1, 30))
+    names = {name(text) for text in (*nested, long, long + " + n31", long + " + n32")}
+    assert len(names) == 5
+    assert all(set(each) <= set(WORDS + "+-^_.") and len(each) < 120 for each in names)
+
+
+def test_another_spelling_goes_on_with_the_same_run(unbroken):
+    again = train_config(replace(CONFIG, expression="x*y"), unbroken[0], on_point=lambda point: pytest.fail("trained"))
+    assert again.reused and again.final == unbroken[1].final
+
+
+def test_snapshots_are_the_networks_of_their_steps(unbroken):
+    """Step 22 is no measured one: a training that ends there has the same weights, and the metrics are as ever."""
+    folder, run = unbroken
+    assert list(run.snapshots) == FILM and list(run.curves["step"]) == [0, 10, 20, 30, 40, 50, 60]
+    shorter = train_config(replace(CONFIG, steps=22, snapshots=0)).network
+    stored = load_run(folder)
+    assert [step for step, _ in read_snapshots(folder)] == FILM
+    for network in (run.at(22), stored.at(22), dict(read_snapshots(folder))[22]):
+        for name in ("embed", "readout"):
+            np.testing.assert_array_equal(getattr(network.params, name), getattr(shorter.params, name))
+    np.testing.assert_array_equal(stored.at(60).table(), run.network.table())
+    with pytest.raises(InputError, match="no network was kept at step 25; nearest are those at 8 and 22"):
+        run.at(25)
+    with pytest.raises(InputError, match="has no snapshots.safetensors; train with snapshots: --snapshots 50"):
+        next(read_snapshots(folder.parent))
+
+
+def test_networks_with_batch_normalisation_keep_their_statistics(tmp_path):
+    run = train("n1 n2", 7, model="mlp", width=8, norm="batch", steps=3, snapshots=3, out=tmp_path / "run")
+    stored = dict(read_snapshots(tmp_path / "run"))
+    assert list(stored) == [0, 1, 3] and stored[1].statistics
+    rows = np.stack(np.unravel_index(np.arange(49), (7, 7)), axis=1)
+    np.testing.assert_array_equal(stored[3](rows), run.network(rows))
+
+
+def test_a_run_shows_itself(unbroken):
+    run = unbroken[1]
+    assert repr(run).startswith("<Run: n1 n2 mod 11, power of width 60, adamw at 0.005, decay 5, step 60: train ")
+    assert len(run.plot().axes) == 3
+    assert run.inspect().order == "multiplicative"
+
+
+def test_a_run_that_was_stopped_at_once_has_no_diagnosis(tmp_path):
+    run = train_config(PLAIN, tmp_path / "run", stop=lambda: True)
+    assert (run.step, run.diagnosis, run.outcome) == (0, None, "untrained")
+    assert run.to_json()["diagnosis"] is None and run.expected.value is None
+    assert "untrained" in repr(run) and "stopped before the first measurement" in run._repr_html_()
+    assert load_run(tmp_path / "run").diagnosis is None
+
+
+def test_a_folder_says_whether_a_process_trains_it(tmp_path):
+    seen = []
+    train_config(PLAIN, tmp_path / "run", on_point=lambda point: seen.append(run_folder.is_running(tmp_path / "run")))
+    assert all(seen) and not run_folder.is_running(tmp_path / "run")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    mark = {"pid": gone.pid, "host": socket.gethostname()}
+    (tmp_path / "run" / "running.json").write_text(json.dumps(mark))
+    assert not run_folder.is_running(tmp_path / "run"), "it was killed"
 
 
 def test_the_rate_counts_this_sitting_only(unbroken, tmp_path):

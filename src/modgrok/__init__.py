@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
-    from modgrok.inspection.inspecting import Inspection, inspect
+    from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
     from modgrok.networks.export import Exported, export
@@ -28,9 +28,14 @@ if TYPE_CHECKING:
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
     from modgrok.training.bench import Benchmark, bench
+    from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
+    from modgrok.training.inspecting import inspect
     from modgrok.training.mixture import mix
-    from modgrok.training.runs import Run, load_run, resume, train
+    from modgrok.training.run import Run, load_run
+    from modgrok.training.run_list import RunList, runs
+    from modgrok.training.runs import resume, train
+    from modgrok.training.watching import watch
 
 __version__ = "0.2.0"
 
@@ -41,7 +46,7 @@ HOMES = {
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
     "loss_law.expectation": ("Expectation",),
-    "inspection.inspecting": ("Inspection", "inspect"),
+    "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
     "networks.export": ("Exported", "export"),
     "networks.network": ("Network",),
@@ -51,8 +56,13 @@ HOMES = {
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
+    "training.inspecting": ("inspect",),
     "training.mixture": ("mix",),
-    "training.runs": ("Run", "load_run", "resume", "train"),
+    "training.comparison": ("Comparison", "compare"),
+    "training.run": ("Run", "load_run"),
+    "training.run_list": ("RunList", "runs"),
+    "training.runs": ("resume", "train"),
+    "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""
 
@@ -61,6 +71,7 @@ __all__ = [
     "Benchmark",
     "CensusRun",
     "Circuit",
+    "Comparison",
     "Expectation",
     "Expert",
     "Exported",
@@ -73,11 +84,13 @@ __all__ = [
     "Predictions",
     "Report",
     "Run",
+    "RunList",
     "TrainConfig",
     "Verification",
     "bench",
     "census",
     "classify",
+    "compare",
     "compile",
     "export",
     "inspect",
@@ -87,9 +100,11 @@ __all__ = [
     "paper",
     "predict",
     "resume",
+    "runs",
     "table",
     "train",
     "verify",
+    "watch",
 ]
 
 

@@ -1,7 +1,13 @@
-"""Signs of life from long work: one kind of callback, and what people see of it."""
+"""Signs of life from long work: one kind of callback, and what people see of it.
+
+On a terminal that is a bar, in a notebook a bar of HTML, and elsewhere (a pipe, a log file) a line every few seconds,
+which comes from a thread of its own: also where a single piece of work takes minutes.
+"""
 
 from __future__ import annotations
 
+import html
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,28 +22,73 @@ Progress = Callable[[int, int], None]
 Say = Callable[[str], None]
 """Called with a line for the user, such as an estimate of time."""
 
-QUIET_SECONDS, SECONDS_BETWEEN_LINES = 2, 5
+QUIET_SECONDS, SECONDS_BETWEEN_LINES = 2.0, 5.0
+UPDATES_PER_SECOND = 4
+"""Of a notebook's output."""
 
 
 @contextmanager
 def progress_bar(console: Console, what: str) -> Iterator[Progress]:
-    """A callback that draws a bar on a terminal; elsewhere, a line every few seconds."""
-    if not console.is_terminal:
-        yield _lines(console, what)
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    """A callback that draws a bar on a terminal and in a notebook; elsewhere, a line every few seconds."""
+    if console.is_jupyter:
+        show = notebook_output()
+        yield lambda done, total: show(html_bar(what, done, total), done >= total)
+    elif console.is_terminal:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+            task = bar.add_task(what, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        now = "starting"
+
+        def report(done: int, total: int) -> None:
+            nonlocal now
+            now = f"{done:,} of {total:,}"
+
+        with line_every_few_seconds(console, lambda: f"{what}: {now}"):
+            yield report
 
 
-def _lines(console: Console, what: str) -> Progress:
-    quiet_until = time.monotonic() + QUIET_SECONDS
+@contextmanager
+def line_every_few_seconds(console: Console, text: Callable[[], str]) -> Iterator[None]:
+    """Prints `text()` with the seconds that have passed, now and then while the block works; short work is silent."""
+    began, ended = time.monotonic(), threading.Event()
 
-    def report(done: int, total: int) -> None:
-        nonlocal quiet_until
-        if done < total and time.monotonic() > quiet_until:
-            quiet_until = time.monotonic() + SECONDS_BETWEEN_LINES
-            console.print(f"{what}: {done:,} of {total:,}", highlight=False, markup=False)
+    def speak() -> None:
+        pause = QUIET_SECONDS
+        while not ended.wait(pause):
+            passed = f"{time.monotonic() - began:.0f} s"
+            console.print(f"{text()} ({passed})", highlight=False, markup=False, soft_wrap=True)
+            pause = SECONDS_BETWEEN_LINES
 
-    return report
+    thread = threading.Thread(target=speak, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def notebook_output() -> Callable[[str, bool], None]:
+    """A function that shows HTML in one place of a notebook, a few times a second; where its flag is set, always.
+
+    IPython alone does it; widgets, which may not be installed, are not needed.
+    """
+    from IPython.display import HTML, display
+
+    handle = display(HTML(""), display_id=True)
+    shown = 0.0
+
+    def show(text: str, always: bool) -> None:
+        nonlocal shown
+        if always or time.monotonic() - shown >= 1 / UPDATES_PER_SECOND:
+            shown = time.monotonic()
+            handle.update(HTML(text))
+
+    return show
+
+
+def html_bar(what: str, done: int, total: int) -> str:
+    """A bar with its numbers."""
+    return f"<progress value='{done}' max='{max(total, 1)}'></progress> {html.escape(what)}: {done:,} of {total:,}"

@@ -76,6 +76,15 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
+def frame(columns: Mapping[str, Any]) -> Any:
+    """Columns as a pandas DataFrame where pandas is installed; elsewhere the columns themselves."""
+    try:
+        import pandas
+    except ImportError:
+        return columns
+    return pandas.DataFrame(columns)
+
+
 def percent(share: float | None, digits: int = 2) -> str:
     """0.9987 -> '99.87 %'; never '100.00 %' for less than 1, and a dash where there is no number."""
     if share is None or not math.isfinite(share):
@@ -93,3 +102,11 @@ def html_table(rows: Mapping[str, Any], title: str = "") -> str:
         for name, value in rows.items()
     )
     return f"<table>{lead}{cells}</table>"
+
+
+def html_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under headings as a small HTML table, everything escaped."""
+    left = "style='text-align:left'"
+    lines = [("th", headings), *(("td", row) for row in rows)]
+    text = [[f"<{tag} {left}>{html.escape(cell)}</{tag}>" for cell in line] for tag, line in lines]
+    return f"<table>{''.join('<tr>' + ''.join(line) + '</tr>' for line in text)}</table>"

@@ -68,6 +68,8 @@ VERIFICATION_KEYS = {
     "first_error": "the first wrong row, or `null`",
 }
 FILES_KEY = {"files": "paths of what was written"}
+LONGEST_LINE = 10_000
+"""Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
 
 
@@ -92,8 +94,21 @@ def facts_table(facts: Mapping[str, Any]) -> Table:
 
 
 def text_table(headings: tuple[str, ...], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows of plain text under bold headings."""
-    table = Table(*headings, box=None, pad_edge=False, header_style="bold")
+    """Rows of plain text under bold headings; words that are too long are folded, never cut."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in headings:
+        table.add_column(Text(heading), overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))
     return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table that fits a terminal; elsewhere its lines are as long as they need to be, for other tools to read."""
+    (console if console.is_terminal else Console(file=console.file, width=LONGEST_LINE)).print(table, highlight=False)
+
+
+def fits(console: Console, table: Table) -> bool:
+    """Has the table room on the terminal without breaking a line?"""
+    wide = console.options.update(width=LONGEST_LINE)
+    return not console.is_terminal or console.measure(table, options=wide).maximum <= console.width

@@ -1,4 +1,4 @@
-"""modgrok inspect: the waves in a network's weights, with figures."""
+"""modgrok inspect: what a network's logits compute and the waves in its weights, with figures."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
-from modgrok.commands.common import FILES_KEY, say
-from modgrok.inspection.inspecting import Inspection, inspect
+from modgrok.commands.common import FILES_KEY, heading, say, text_table
+from modgrok.inspection.experts import statistics
+from modgrok.inspection.film import Film
+from modgrok.inspection.inspecting import Inspection
+from modgrok.inspection.logits import LogitsView
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.results import percent
+from modgrok.training.inspecting import inspect
 
 KEYS = {
     "expression": "of the network",
     "modulus": "of the network",
+    "model": "`circuit`, `power`, `mlp` or `transformer`",
     "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
     "`mixed` where experts differ",
+    "no_weights_view": "why the keys from `width` to `experts` are `null` or empty: the model is no circuit of "
+    "experts; else `null`",
     "width": "hidden neurons",
     "alive": "neurons that weight decay has left alive: squared norm over 10⁻³ of the largest",
     "constant": "living neurons that act as a bias: the same for every residue",
@@ -40,6 +46,19 @@ KEYS = {
     "`neurons_per_frequency`, `leakage`, `leakage_ratio`",
     "experts": "the same keys for each expert, with `multipliers`, `offset`, `ipr_blocks` (mean IPR of each block, "
     "`null` where no order makes it a wave) and `neurons_per_frequency`",
+    "logits": "what the logits compute (docs/inspect.md has the formulas): `order`, `why` (there is no analytical form "
+    "to compare with, or `null`), `group_order` (m), `rows` and `classes` that have places, `analytical_share`, "
+    "`sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, `loss` (its name), "
+    "`full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, `excluded_accuracy` "
+    "(each with `all`, and `train` and `test` where the split is known), `inputs` (the spectrum over two inputs: "
+    "`order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
+    "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
+    "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "
+    "the mean share for each token)",
+    "film": "over the steps of a training that kept its weights: `order`, `loss`, `key_frequencies` (of the trained "
+    "network), columns `step`, `analytical_share`, `full_loss_all`, … `excluded_accuracy_test`, `ipr`, "
+    "`common_frequency_share`, `phase_residual_median`, `snapped_accuracy`, and `norm_per_frequency` (a list for each "
+    "step); else `null`",
 } | FILES_KEY
 
 
@@ -54,7 +73,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        help="folder for figures, neurons.parquet and the snapped network (default: beside it)",
+        help="folder for figures, tables and the snapped network (default: beside the network)",
     )
 
 
@@ -70,25 +89,100 @@ def default_folder(path: Path) -> Path:
 
 
 def show(result: Inspection, console: Console, args: argparse.Namespace) -> None:
-    found = result.to_json()
-    table = Table(title=Text(f"{found['expression']} mod {found['modulus']}"), title_justify="left", box=None)
-    table.add_column("")
-    parts = [("network", found)] if len(found["experts"]) > 1 else []
-    parts += [(f"expert {k}", expert) for k, expert in enumerate(found["experts"], start=1)]
+    heading(console, f"{result.network.expression} mod {result.network.modulus}", f", {result.network.model.name}")
+    if result.experts:
+        show_experts(result, console)
+    show_inside(result, console)
+    show_logits(result.logits, console)
+    if result.film is not None:
+        show_film(result.film, console)
+    if result.files:
+        say(console, f"written to {result.files[0].parent}")
+
+
+def show_experts(result: Inspection, console: Console) -> None:
+    """A column for each expert, its design, and the snapped network."""
+    table = Table("", box=None, pad_edge=False)
+    experts = [expert.to_json() for expert in result.experts]
+    parts = [("network", statistics(result.experts) | {"order": result.order})] if len(experts) > 1 else []
+    parts += [(f"expert {k}", expert) for k, expert in enumerate(experts, start=1)]
     for name, _ in parts:
         table.add_column(name, justify="right")
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(part) for _, part in parts))
     console.print(table)
-    for name, part in parts[-len(found["experts"]) :]:
+    for name, part in parts[-len(experts) :]:
         say(console, f"{name}: {part['nearest_design']['words']}")
-    snapped = found["snapped"]
     say(
         console,
-        f"snapped to one cosine per block: {percent(snapped['accuracy'])} of the table right, "
-        f"{percent(snapped['accuracy_nonzero'])} where no input is zero",
+        f"snapped to one cosine per block: {percent(result.accuracy)} of the table right, "
+        f"{percent(result.accuracy_nonzero)} where no input is zero",
     )
-    say(console, f"written to {result.files[0].parent}")
+
+
+def show_inside(result: Inspection, console: Console) -> None:
+    """For each layer of hidden neurons, how far they are functions of one frequency."""
+    for number, layer in enumerate(result.inside.layers, start=1):
+        found = layer.to_json()
+        say(
+            console,
+            f"layer {number}: {found['active']} of {found['neurons']} neurons active, "
+            f"{percent(found['explained'], 1)} of their variance on one frequency, "
+            f"{percent(found['one_frequency_share'], 1)} of them with 85 % or more",
+        )
+
+
+def show_logits(view: LogitsView, console: Console) -> None:
+    if view.templates is None:
+        say(console, f"logits: {view.why}")
+        if view.inputs is not None:
+            shares = view.inputs.to_json()
+            names = {"constant": "constant", "one_input": "one input", "sum": "sum", "difference": "difference"}
+            listed = ", ".join(f"{label} {percent(shares[name], 1)}" for name, label in names.items())
+            say(
+                console,
+                f"their variance by what it depends on ({shares['order']} order): {listed}, other "
+                f"{percent(shares['other'], 1)}",
+            )
+        return
+    keys = ", ".join(map(str, view.key_frequencies))
+    say(
+        console,
+        f"logits: {percent(view.analytical_share, 1)} of their variance on the analytical form "
+        f"({view.order} order; noise has {percent(view.templates.noise_share)}), {percent(view.sum_share, 1)} on the "
+        "sum of places in any form",
+    )
+    say(console, f"key frequencies ({len(view.key_frequencies)}): {keys}")
+    console.print(text_table(("logits", view.loss, "accuracy"), version_rows(view)))
+
+
+def version_rows(view: LogitsView) -> list[tuple[str, str, str]]:
+    """Loss and accuracy of the logits, of the key frequencies alone and of the rest, on each part of the table."""
+    names = {"full": "all of them", "restricted": "key frequencies alone", "excluded": "all but these"}
+    losses, accuracies = view.losses or {}, view.accuracies or {}
+    return [
+        (
+            label,
+            "  ".join(f"{part} {value:.3g}" for part, value in losses[version].items()),
+            "  ".join(f"{part} {percent(value, 1)}" for part, value in accuracies[version].items()),
+        )
+        for version, label in names.items()
+    ]
+
+
+def show_film(film: Film, console: Console) -> None:
+    """The first, middle and last of the steps."""
+    chosen = sorted({0, len(film.steps) // 4, len(film.steps) // 2, 3 * len(film.steps) // 4, len(film.steps) - 1})
+    part = "train" if film.known("full_loss_train") else "all"
+    columns = {
+        "step": lambda k: f"{film.steps[k]:,}",
+        "accuracy": lambda k: percent(float(film.measures["full_accuracy_all"][k]), 1),
+        "analytical share": lambda k: percent(float(film.measures["analytical_share"][k]), 1),
+        "restricted loss": lambda k: f"{film.measures['restricted_loss_all'][k]:.3g}",
+        f"excluded loss ({part})": lambda k: f"{film.measures[f'excluded_loss_{part}'][k]:.3g}",
+        "mean IPR": lambda k: f"{film.measures['ipr'][k]:.3f}",
+    }
+    console.print(text_table(tuple(columns), [[cell(k) for cell in columns.values()] for k in chosen]))
 
 
 def radians(value: float | None) -> str:

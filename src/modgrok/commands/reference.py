@@ -36,6 +36,9 @@ PAGES = {
     "census": "census.md",
     "bench": "training.md",
     "mix": "mix.md",
+    "runs": "runs.md",
+    "compare": "runs.md",
+    "watch": "runs.md",
     "paper": "report.md",
 }
 """Where more is said about a command."""

@@ -4,32 +4,26 @@ from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
-from rich.table import Table
+from rich.console import Console
 
 from modgrok.commands.common import FILES_KEY, heading, say
 from modgrok.errors import InputError
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.models import trainable
 from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
-from modgrok.progress import progress_bar
-from modgrok.results import percent
 from modgrok.training.config import TrainConfig, check_modulus_of
-from modgrok.training.diagnosis import LEARNED
+from modgrok.training.live import numbers_table
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
-from modgrok.training.runs import Point, Run, train_config
+from modgrok.training.runs import Run, train_config
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "order": ORDER_NAMES,
@@ -59,6 +53,7 @@ HELP = {
     "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
     "seed": "seed of the split and of the initial weights",
     "metrics_every": "steps between measurements",
+    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
     "order": "order of residues in which periodicity is measured; auto takes the function's own",
 }
 KEYS = {
@@ -78,7 +73,8 @@ KEYS = {
     "seconds": "how long the last sitting trained, without compilation",
     "steps_per_second": "in the last sitting",
     "device": "what it was trained on",
-    "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`",
+    "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`; `null` "
+    "where Ctrl-C stopped the run before its first measurement",
     "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `error`, `reason`, "
     "`source`; `value` is `null` where the loss law was not measured",
 } | FILES_KEY
@@ -107,13 +103,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Run:
     config, folder = config_and_folder(args)
-    with live_view(config, console) as on_point, stop_on_interrupt() as stop:
+    with stop_on_interrupt() as stop:
         return train_config(
             config,
             folder,
             overwrite=args.overwrite,
             checkpoint_seconds=args.checkpoint_seconds,
-            on_point=on_point,
+            live=True,
             stop=stop,
         )
 
@@ -153,55 +149,9 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
-@contextmanager
-def live_view(config: TrainConfig, console: Console) -> Iterator[Callable[[Point], None]]:
-    """A bar with the current numbers below it on a terminal; elsewhere, a line every few seconds."""
-    title = f"{config.expression} mod {config.modulus}"
-    if not console.is_terminal:
-        with progress_bar(console, f"{title}, steps") as progress:
-            yield lambda point: progress(int(point.row["step"]), config.steps)
-        return
-    bar = Bar(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[rate]}"),
-        TimeRemainingColumn(),
-        console=console,
-    )
-    task = bar.add_task(title, total=config.steps, rate="compiling …")
-    passed: dict[str, int | None] = {"train": None, "test": None}
-
-    with Live(bar, console=console, refresh_per_second=8, transient=True) as live:
-
-        def on_point(point: Point) -> None:
-            step = int(point.row["step"])
-            for part in passed:
-                if passed[part] is None and point.row[f"{part}_accuracy"] >= LEARNED:
-                    passed[part] = step
-            bar.update(task, completed=step, rate=f"{point.steps / point.seconds:.0f} steps/s")
-            live.update(Group(bar, numbers_table(point.row, passed)))
-
-        yield on_point
-
-
-def numbers_table(row: Mapping[str, float], passed: Mapping[str, int | None]) -> Table:
-    """Loss, accuracy, and when the accuracy passed 99 %, for the training and the test rows."""
-    table = Table(box=None, pad_edge=False)
-    for name in ("", "loss", "accuracy", "99 % at step"):
-        table.add_column(name, justify="right" if name else "left")
-    for part in ("train", "test"):
-        accuracy, loss = row[f"{part}_accuracy"], row[f"{part}_loss"]
-        if isfinite(accuracy):
-            when = passed[part]
-            table.add_row(part, f"{loss:.6f}", percent(accuracy), "not yet" if when is None else str(when))
-    return table
-
-
 def show(result: Run, console: Console, args: argparse.Namespace) -> None:
     final, config = result.final, result.config
-    about = f", {config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}"
-    heading(console, f"{config.expression} mod {config.modulus}", f"{about}, decay {config.weight_decay:g}")
+    heading(console, result.title, f", {result.about}")
     say(console, f"step {result.step}, {result.steps_per_second:.1f} steps/s")
     console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))
     if isfinite(final["ipr"]):
@@ -213,9 +163,12 @@ def show(result: Run, console: Console, args: argparse.Namespace) -> None:
         )
     else:
         say(console, "no IPR: in no order of the residues are the weights for this function waves")
-    say(console, result.diagnosis.text)
-    text = result.expected.summary()
-    say(console, f"{text[0].upper()}{text[1:]}.")
+    if result.diagnosis is not None:
+        say(console, result.diagnosis.text)
+        text = result.expected.summary()
+        say(console, f"{text[0].upper()}{text[1:]}.")
+    if result.snapshots:
+        say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
     if not result.finished:
         say(
             console,

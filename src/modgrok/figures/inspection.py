@@ -1,19 +1,22 @@
-"""Five figures of an inspected expert; docs/inspect.md says how to read them."""
+"""Five figures of an inspected expert, and which figures a network has; docs/inspect.md says how to read them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, PowerNorm
+from matplotlib.colors import PowerNorm
 
-from modgrok.figures.style import COLOURS, Figure, drawing
-from modgrok.inspection.inspecting import ExpertInspection, Inspection, input_names
+from modgrok.figures.film import film_figure
+from modgrok.figures.inside import activity_figure, attention_figure, spectra_figure
+from modgrok.figures.logits import logits_figure
+from modgrok.figures.style import COLUMN, FAINT, INK, PAGE, POWER, WAVE, Figure, drawing
+from modgrok.inspection.experts import ExpertInspection, input_names
+from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.waves import wrap
 
-INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
-POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])
-COLUMN, PAGE = 3.4, 6.9
-"""Width of a column and of a page, in inches."""
 PLACES = {"additive": "value", "multiplicative": "logarithm to base $g$", "witness": "place $g$"}
 """What a block's residues are laid out by, in each order."""
 SHOWN = 4
@@ -23,26 +26,51 @@ SMALLEST_RESIDUAL = 1e-17
 
 
 def inspection_figures(inspection: Inspection) -> dict[str, Figure]:
-    """The figures of every expert that has active neurons, by name; where there are several experts, numbered."""
-    circuit = inspection.network.circuit
-    figures: dict[str, Figure] = {}
-    for k, (part, wires) in enumerate(zip(inspection.experts, circuit.wires, strict=True), start=1):
+    """Every figure of a network, by name."""
+    return {name: make() for name, make in figure_makers(inspection).items()}
+
+
+def figure_makers(inspection: Inspection) -> dict[str, Callable[[], Figure]]:
+    """What draws each figure, by name: those of the experts that have active neurons, numbered where there are
+    several; those of other models; what the logits compute; the film."""
+    makers: dict[str, Callable[[], Figure]] = {}
+    for k, part in enumerate(inspection.experts):
         if part.waves.active.any():
-            prefix = f"expert{k}-" if len(circuit.experts) > 1 else ""
+            wires = inspection.network.circuit.wires[k]
+            prefix = f"expert{k + 1}-" if len(inspection.experts) > 1 else ""
             names = [f"{name[0]}_{{{name[1:]}}}" for name in input_names(inspection.network, wires)]
-            figures |= {f"{prefix}{name}": figure for name, figure in expert_figures(part, names).items()}
-    return figures
+            makers |= {f"{prefix}{name}": make for name, make in expert_makers(part, names).items()}
+    if not inspection.experts:
+        makers |= inside_makers(inspection)
+    if inspection.logits.shares is not None or inspection.logits.inputs is not None:
+        makers["logits"] = partial(logits_figure, inspection.logits)
+    if inspection.film is not None:
+        makers["film"] = partial(film_figure, inspection.film)
+    return makers
 
 
-def expert_figures(part: ExpertInspection, names: list[str]) -> dict[str, Figure]:
-    """The five figures; `names` are what the expert's inputs are called, as mathematics."""
+def expert_makers(part: ExpertInspection, names: list[str]) -> dict[str, Callable[[], Figure]]:
+    """The five figures of an expert; `names` are what its inputs are called, as mathematics."""
     return {
-        "ipr": ipr_histogram(part),
-        "spectrum": spectrum_map(part, names),
-        "neurons": neuron_curves(part, names),
-        "phases": phase_law(part),
-        "frequencies": frequency_bars(part),
+        "ipr": partial(ipr_histogram, part),
+        "spectrum": partial(spectrum_map, part, names),
+        "neurons": partial(neuron_curves, part, names),
+        "phases": partial(phase_law, part),
+        "frequencies": partial(frequency_bars, part),
     }
+
+
+def inside_makers(inspection: Inspection) -> dict[str, Callable[[], Figure]]:
+    """Spectra, neurons and attention of a model that is no circuit, as far as it has them."""
+    inside = inspection.inside
+    makers: dict[str, Callable[[], Figure]] = {}
+    if inside.spectra:
+        makers["spectrum"] = partial(spectra_figure, inside)
+    if inside.layers:
+        makers["neurons"] = partial(activity_figure, inside)
+    if inside.attention:
+        makers["attention"] = partial(attention_figure, inside)
+    return makers
 
 
 def ipr_histogram(part: ExpertInspection) -> Figure:

@@ -10,12 +10,20 @@ from typing import Any
 
 import matplotlib
 import matplotlib.figure
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
 
 from modgrok.files import whole_file
 
 COLOURS = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#c92a2a", "#0c8599", "#868e96", "#f08c00")
 """Readable apart in print and for the colour-blind in the order in which they are used."""
+
+INK, WAVE, FAINT = COLOURS[0], COLOURS[1], "0.6"
+"""What was measured, what is fitted to it, and what it is compared with."""
+POWER = LinearSegmentedColormap.from_list("power", ["white", "#bac8ff", INK, "#0b1245"])
+COLUMN, PAGE = 3.4, 6.9
+"""Width of a column and of a page, in inches."""
 
 STYLE: dict[Any, Any] = {
     "font.size": 9,
@@ -59,6 +67,11 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         figure = Figure(figsize=(width, height), layout="constrained")
         FigureCanvasAgg(figure)
         yield figure
+
+
+def outside_legend(axes: Axes) -> None:
+    """A legend in two columns above the axes, off the data."""
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2, columnspacing=1, handlelength=1.2)
 
 
 def save_figure(figure: Figure, stem: str | Path) -> list[Path]:

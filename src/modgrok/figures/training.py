@@ -37,6 +37,26 @@ def training_figure(curves: Columns, neurons: Columns, title: str, log_steps: bo
     return figure
 
 
+def comparison_figure(curves: Mapping[str, Columns], *, log_steps: bool = False) -> Figure:
+    """Two panels, losses and accuracies, a colour for each run: training rows dashed, test rows drawn through."""
+    with drawing(width=9.0, height=3.4) as figure:
+        panels = figure.subplots(1, 2)
+        for axes, measure in zip(panels, ("loss", "accuracy"), strict=True):
+            for k, (label, columns) in enumerate(curves.items()):
+                colour = COLOURS[k % len(COLOURS)]
+                plot_known(axes, columns, f"train_{measure}", color=colour, linestyle="--", linewidth=0.9)
+                plot_known(axes, columns, f"test_{measure}", color=colour, label=label.lstrip("_"))
+            axes.set(xlabel="steps", ylabel=f"{measure} (dashed: training rows)")
+            if log_steps:
+                axes.set_xscale("symlog", linthresh=10)
+        panels[0].set(yscale="log")
+        panels[1].set(ylim=(-0.02, 1.04))
+        handles, labels = panels[1].get_legend_handles_labels()
+        if handles:
+            figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)))
+    return figure
+
+
 def draw_losses(axes: Axes, curves: Columns) -> None:
     for name, colour in (("train", TRAIN), ("test", TEST)):
         plot_known(axes, curves, f"{name}_loss", color=colour, label=name)

@@ -1,121 +1,83 @@
-"""What a network has learned: its waves, their phase law, and what the network does with nothing but them.
+"""What a network has learned: what its logits compute, and for circuits of experts the waves in their weights.
 
-`inspect` measures every expert of a network. Statistics are over the active neurons, those that are alive and not
-constant; `waves` says what frequency, multiplier, offset and residual mean, `order` in which order of the residues.
+`inspect_network` looks at any network. The logits, and what lies inside MLPs and transformers, are looked at when they
+are first asked for (`logits`, `inside`); the experts of a circuit, and the snapped network, at once.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Int
 
-from modgrok.algebra.expression import Tree, parse
-from modgrok.algebra.field import is_prime
-from modgrok.compiler.choosing import candidate_plans
-from modgrok.compiler.plan import plan_by_terms
-from modgrok.compiler.steps import Plan
 from modgrok.errors import InputError
-from modgrok.files import write_parquet
-from modgrok.inspection.design import NearestDesign, nearest_design
-from modgrok.inspection.order import ORDER_NAMES, Labels, Order, function_order, natural_order
-from modgrok.inspection.snap import accuracies, mean, snap
-from modgrok.inspection.spectrum import Periodicity, periodicity
-from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
+from modgrok.inspection.experts import (
+    STATISTICS,
+    ExpertInspection,
+    input_names,
+    inspect_experts,
+    snapped_network,
+    statistics,
+)
+from modgrok.inspection.film import Film
+from modgrok.inspection.inside import InsideView, inside_view
+from modgrok.inspection.logits import LogitsView, logits_view
+from modgrok.inspection.order import ORDER_NAMES, Labels, function_order
+from modgrok.inspection.snap import accuracies
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.networks.verification import as_network
 from modgrok.results import Result, html_table, percent, plain
 
-TIE_DIGITS = 6
-"""Orders that explain the same power to so many digits are as good as each other; the first is taken."""
-LARGEST_RELABELLED = 2048
-"""Largest modulus at which the places of a plan are tried: least squares takes p²/2 complex numbers per block."""
-HISTOGRAM_BINS = 20
-
-
-@dataclass(frozen=True, eq=False)
-class ExpertInspection:
-    """One expert, the order in which it is looked at, and its waves."""
-
-    expert: Expert
-    residue_order: Order
-    waves: FittedWaves
-
-    @property
-    def order(self) -> str:
-        return self.residue_order.name
-
-    @cached_property
-    def periodicity(self) -> Periodicity:
-        """The measure that training uses too, here in float64."""
-        return periodicity(host_blocks(self.expert), self.residue_order.places)
-
-    @property
-    def block_ipr(self) -> Float[np.ndarray, "block width"]:
-        return np.asarray(self.periodicity.block_ipr)
-
-    @property
-    def ipr(self) -> Float[np.ndarray, "width"]:
-        return np.asarray(self.periodicity.ipr)
-
-    @cached_property
-    def explained(self) -> Float[np.ndarray, "width"]:
-        """Mean share of squared length that one cosine explains, over the blocks that are not zero."""
-        return self.waves.explained.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
-
-    @cached_property
-    def answers_zero(self) -> Bool[np.ndarray, "width"]:
-        """Active neurons with most of their readout's squared length at zero, if the order leaves it out."""
-        square = np.asarray(self.expert.readout, np.float64) ** 2
-        placed = self.waves.labels.classes
-        return self.waves.active & (square[:, placed].sum(axis=1) < square.sum(axis=1) / 2)
-
-    @cached_property
-    def nearest_design(self) -> NearestDesign:
-        return nearest_design(self.expert, self.waves)
-
-    def to_json(self) -> dict[str, Any]:
-        active, periods = self.waves.active, self.residue_order.places.period
-        return {
-            "order": self.order,
-            "multipliers": list(self.waves.multipliers),
-            "offset": self.waves.offset,
-            **statistics([self]),
-            "ipr_blocks": [
-                mean(ipr[active & here]) if period > 0 else None
-                for ipr, here, period in zip(self.block_ipr, self.waves.present, periods, strict=True)
-            ],
-            "neurons_per_frequency": neurons_per_frequency(self.waves),
-            "nearest_design": plain(self.nearest_design),
-        }
+Figure: TypeAlias = Any
+"""A matplotlib figure; what draws it is imported where it is drawn."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inspection(Result):
-    """All experts of a network, the snapped network, and how often that is right."""
+    """A network looked at.
+
+    `experts`, and how often the `snapped` network is right, are for circuits of experts; `no_weights_view` says why
+    another model has none. `training` tells which rows of the table trained the network, and `film` what it was at
+    earlier steps, where that is known.
+    """
 
     network: Network
-    experts: tuple[ExpertInspection, ...]
-    snapped: Network
-    accuracy: float
-    accuracy_nonzero: float
-    rows_checked: int
+    experts: tuple[ExpertInspection, ...] = ()
+    snapped: Network | None = None
+    accuracy: float | None = None
+    accuracy_nonzero: float | None = None
+    rows_checked: int | None = None
+    no_weights_view: str | None = None
+    training: Bool[np.ndarray, "table"] | None = None
+    film: Film | None = None
     files: tuple[Path, ...] = ()
+
+    @cached_property
+    def logits(self) -> LogitsView:
+        """What the logits compute, whatever the model is."""
+        return logits_view(self.network, training=self.training)
+
+    @cached_property
+    def inside(self) -> InsideView:
+        """Spectra of embedding and readout, neurons as functions of the inputs, attention."""
+        return inside_view(self.network)
 
     @property
     def order(self) -> str:
-        """The order of residues in which the experts are periodic; "mixed" if they differ."""
+        """The order of residues in which weights are periodic; "mixed" if the experts of a circuit differ in it."""
+        if not self.experts:
+            return function_order(self.network.expression, self.network.modulus).name
         orders = sorted({expert.order for expert in self.experts})
         return orders[0] if len(orders) == 1 else "mixed"
 
     def summary(self) -> str:
+        if self.snapped is None:
+            return self.logits.summary()
         found = statistics(self.experts)
         return (
             f"{self.network.expression} mod {self.network.modulus}: {percent(found['common_frequency_share'], 1)} of "
@@ -126,64 +88,101 @@ class Inspection(Result):
     def to_json(self) -> dict[str, Any]:
         """What `modgrok inspect --json` prints; docs/commands.md says what each key means."""
         experts = [expert.to_json() for expert in self.experts]
+        names = ("accuracy", "accuracy_nonzero", "rows_checked")
         return plain(
             {
                 "expression": self.network.expression,
                 "modulus": self.network.modulus,
+                "model": self.network.model.name,
                 "order": self.order,
-                **statistics(self.experts),
-                "snapped": {
-                    "accuracy": self.accuracy,
-                    "accuracy_nonzero": self.accuracy_nonzero,
-                    "rows_checked": self.rows_checked,
-                },
-                "nearest_design": experts[-1]["nearest_design"],
+                "no_weights_view": self.no_weights_view,
+                **(statistics(self.experts) if experts else dict.fromkeys(STATISTICS)),
+                "snapped": {name: getattr(self, name) for name in names} if self.snapped else None,
+                "nearest_design": experts[-1]["nearest_design"] if experts else None,
                 "experts": experts,
+                "logits": self.logits,
+                "inside": self.inside.to_json(),
+                "film": self.film,
                 "files": self.files,
             }
         )
 
     def _repr_html_(self) -> str:
-        found = statistics(self.experts)
-        facts = {
-            "order of residues": self.order,
-            "neurons alive": f"{found['alive']} of {found['width']}",
-            "mean IPR, all / alive": f"{found['ipr']:.3f} / {found['ipr_alive']:.3f}",
-            "one common frequency": percent(found["common_frequency_share"], 1),
-            "snapped network": f"{percent(self.accuracy)} right",
-        }
+        facts = {"model": self.network.model.name, "order of residues": self.order}
+        if self.snapped is not None:
+            found = statistics(self.experts)
+            facts |= {
+                "neurons alive": f"{found['alive']} of {found['width']}",
+                "mean IPR, all / alive": f"{found['ipr']:.3f} / {found['ipr_alive']:.3f}",
+                "one common frequency": percent(found["common_frequency_share"], 1),
+                "snapped network": f"{percent(self.accuracy)} right",
+            }
+        facts["logits on the analytical form"] = percent(self.logits.analytical_share, 1)
         return html_table(facts, f"{self.network.expression} mod {self.network.modulus}")
+
+    def but(self, **fields: Any) -> Inspection:
+        """The same inspection with other fields; what was looked at already is kept."""
+        other = replace(self, **fields)
+        other.__dict__.update({name: seen for name, seen in self.__dict__.items() if name in ("logits", "inside")})
+        return other
 
     def columns(self) -> dict[str, np.ndarray]:
         """One row per expert, neuron and block, as columns."""
         return neuron_columns(self)
 
+    # -------------------------------------------------------------------------------------- figures
 
-def inspect(network: Any, *, order: str = "auto", out: str | Path | None = None) -> Inspection:
-    """What a network computes with: waves, their phase law, and the snapped network.
+    def figures(self) -> dict[str, Figure]:
+        """Every figure of this network, by the name of its file."""
+        from modgrok.figures.inspection import inspection_figures
 
-    Args:
-        network: a network, a run, or the path of either. It must be a circuit of two-layer experts.
-        order: the order of residues: additive, multiplicative, witness, or auto, the one of the function.
-        out: a folder for figures, neurons.parquet and the snapped network; nothing is written without it.
+        return inspection_figures(self)
 
-    Returns:
-        An `Inspection`; `to_json()` has the numbers, `experts[k].waves` the fitted waves.
+    def plot_logits(self) -> Figure:
+        """What the logits compute: shares by frequency, the mean logit around the right class, their spectrum."""
+        return self._figure("logits")
 
-    >>> from modgrok.compiler.compiling import compile
-    >>> inspect(compile("n1 + n2", 11)).order
-    'additive'
-    """
-    found = inspect_network(as_network(network), order=order)
-    if out is None:
-        return found
-    from modgrok.figures.inspection import inspection_figures
-    from modgrok.figures.style import save_figures
+    def plot_spectra(self, expert: int | None = None) -> Figure:
+        """Power by frequency: of every neuron of an expert, or of the embedding and readout of another model."""
+        return self._figure("spectrum", expert)
 
-    files = [Path(out) / "neurons.parquet", Path(out) / "snapped.safetensors"]
-    write_parquet(files[0], neuron_columns(found))
-    found.snapped.save(files[1])
-    return replace(found, files=(*files, *save_figures(inspection_figures(found), out)))
+    def plot_neurons(self, expert: int | None = None) -> Figure:
+        """A few neurons: the waves of an expert's weights, or what neurons of another model answer to (n1, n2)."""
+        return self._figure("neurons", expert)
+
+    def plot_phases(self, expert: int | None = None) -> Figure:
+        """The phase law of an expert."""
+        return self._figure("phases", expert)
+
+    def plot_ipr(self, expert: int | None = None) -> Figure:
+        """How periodic the neurons of an expert are."""
+        return self._figure("ipr", expert)
+
+    def plot_frequencies(self, expert: int | None = None) -> Figure:
+        """Neurons per frequency of an expert."""
+        return self._figure("frequencies", expert)
+
+    def plot_attention(self) -> Figure:
+        """Where the heads of a transformer look, as a function of (n1, n2)."""
+        return self._figure("attention")
+
+    def plot_film(self) -> Figure:
+        """The measures over the steps of the training."""
+        return self._figure("film")
+
+    def _figure(self, name: str, expert: int | None = None) -> Figure:
+        """One of `figures`; of several experts the one that is asked for, counted from 1, or the last."""
+        from modgrok.figures.inspection import figure_makers
+
+        makers = figure_makers(self)
+        several = len(self.experts) > 1
+        if several and any(made.endswith(f"-{name}") for made in makers):
+            name = f"expert{len(self.experts) if expert is None else expert}-{name}"
+        if name not in makers or (expert not in (None, 1) and not several):
+            raise InputError(
+                f"there is no figure {name} of this {self.network.model.name}; there are {', '.join(makers)}"
+            )
+        return makers[name]()
 
 
 def inspect_network(
@@ -193,7 +192,7 @@ def inspect_network(
     labels: Sequence[Labels] | None = None,
     table: Int[np.ndarray, "..."] | None = None,
 ) -> Inspection:
-    """Fit waves to every expert, snap them, and check the snapped network.
+    """Fit waves to every expert, snap them, and check the snapped network; other models have no experts.
 
     `labels` says for each expert where residues lie in the order called witness, if not where the function or plans of
     the polynomial place them. `table` holds the right answers, one axis per variable; without it they are the values
@@ -201,116 +200,12 @@ def inspect_network(
     """
     if order not in ORDER_NAMES:
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
-    circuit = network.circuit
-    if labels is not None:
-        orders = [[Order("witness", own)] for own in labels]
-    elif len(circuit.experts) == 1:
-        orders = [[function_order(network.expression, network.modulus, order)]]
-    else:
-        orders = [
-            list(expert_orders(e, order, own)) for e, own in zip(circuit.experts, plan_labels(network), strict=True)
-        ]
-    experts = tuple(inspect_expert(expert, own) for expert, own in zip(circuit.experts, orders, strict=True))
-    snapped = snapped_network(network, circuit, experts)
+    if not isinstance(network.params, (Circuit, Expert)):
+        why = f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
+        return Inspection(network, no_weights_view=why)
+    experts = inspect_experts(network, order, labels)
+    snapped = snapped_network(network, experts)
     return Inspection(network, experts, snapped, *accuracies(snapped, table))
-
-
-def snapped_network(network: Network, circuit: Circuit, experts: Sequence[ExpertInspection]) -> Network:
-    snapped = replace(circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
-    return Network.of_circuit(
-        snapped, network.expression, network.modulus, "snapped", plan=network.plan, settings=network.settings
-    )
-
-
-def inspect_expert(expert: Expert, orders: Sequence[Order]) -> ExpertInspection:
-    """The expert in that one of the orders in which a cosine per block explains most."""
-    p, classes = expert.embed.shape[1], expert.readout.shape[1]
-    if p != classes:
-        raise InputError(f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}")
-    candidates = [ExpertInspection(expert, own, fitted(expert, own)) for own in orders]
-    return max(candidates, key=lambda part: round(mean(part.explained[part.waves.active]), TIE_DIGITS))
-
-
-def fitted(expert: Expert, order: Order) -> FittedWaves:
-    """Waves along an order: in the natural ones with multipliers and an offset that fit, else at given places."""
-    return fit_labels(expert, order.labels) if order.name == "witness" else fit_waves(expert, order.labels.outputs)
-
-
-def expert_orders(expert: Expert, name: str, labels: Sequence[Labels]) -> Iterator[Order]:
-    """The orders that are tried for one of several experts. Logarithms need a prime above 2 to order anything."""
-    p = expert.embed.shape[1]
-    if name in ("auto", "additive"):
-        yield natural_order("additive", p, expert.terms)
-    if name == "multiplicative" or (name == "auto" and p > 2 and is_prime(p)):
-        yield natural_order("multiplicative", p, expert.terms)
-    if name == "witness" and not labels:
-        raise InputError("order witness needs a network whose experts are those of a plan of its polynomial; give auto")
-    if name in ("auto", "witness"):
-        yield from (Order("witness", places) for places in labels)
-
-
-def plan_labels(network: Network) -> list[list[Labels]]:
-    """For each expert, where residues lie in those plans of the polynomial that have the network's wires."""
-    found: list[dict[bytes, Labels]] = [{} for _ in network.circuit.experts]
-    if network.modulus <= LARGEST_RELABELLED:
-        for plan in possible_plans(parse(network.expression), network.modulus):
-            if tuple(step.inputs for step in plan.steps) == network.circuit.wires:
-                for labels, step in zip(found, plan.steps, strict=True):
-                    key = step.tables.tobytes() + step.outputs.tobytes()
-                    labels[key] = Labels(step.order, step.tables, step.outputs)
-    return [list(labels.values()) for labels in found]
-
-
-def possible_plans(tree: Tree, modulus: int) -> list[Plan]:
-    """The plans of all methods; none for products modulo a composite number."""
-    try:
-        return [plan_by_terms(tree, modulus), *candidate_plans(tree, modulus)]
-    except InputError:
-        return []
-
-
-# --------------------------------------------------------------------------------------------- numbers
-
-
-def statistics(parts: Sequence[ExpertInspection]) -> dict[str, Any]:
-    """The numbers of one expert, or of several with their neurons pooled."""
-
-    def pool(values: Sequence[np.ndarray]) -> np.ndarray:
-        return np.concatenate(values)
-
-    wavy = pool([~part.waves.constant for part in parts])
-    active = pool([part.waves.active for part in parts])
-    ipr = pool([part.ipr for part in parts])
-    residual = pool([np.abs(part.waves.residual[part.waves.has_phases]) for part in parts])
-    quantiles = np.quantile(residual, [0.1, 0.5, 0.9]).tolist() if residual.size else [None] * 3
-    counts, edges = np.histogram(ipr[active & np.isfinite(ipr)], bins=HISTOGRAM_BINS, range=(0, 1 + 1e-9))
-    return {
-        "width": len(active),
-        "alive": int(sum(part.waves.alive.sum() for part in parts)),
-        "constant": int(sum((part.waves.alive & part.waves.constant).sum() for part in parts)),
-        "answer_zero": int(sum(part.answers_zero.sum() for part in parts)),
-        "ipr": mean(ipr[wavy]),
-        "ipr_alive": mean(ipr[active]),
-        "ipr_histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
-        "common_frequency_share": mean(pool([part.waves.common for part in parts])[active]),
-        "phase_residual_median": quantiles[1],
-        "phase_residual_quantiles": dict(zip(["0.1", "0.5", "0.9"], quantiles, strict=True)),
-        "neurons_with_phases": int(residual.size),
-        "power_explained": mean(pool([part.explained for part in parts])[active]),
-        "frequencies_used": sum(len(neurons_per_frequency(part.waves)) for part in parts),
-    }
-
-
-def neurons_per_frequency(waves: FittedWaves) -> dict[str, int]:
-    """How many active neurons each frequency has; those without neurons are left out."""
-    count = Counter(waves.frequency[waves.active].tolist())
-    return {str(f): count[f] for f in sorted(count)}
-
-
-def input_names(network: Network, wires: Sequence[int]) -> list[str]:
-    """Names of what an expert reads: variables, or e1, e2, … for what earlier experts compute."""
-    names = [*network.variables, *(f"e{k + 1}" for k in range(len(network.circuit.experts)))]
-    return [names[wire] for wire in wires]
 
 
 def neuron_columns(inspection: Inspection) -> dict[str, np.ndarray]:

@@ -176,11 +176,32 @@ def chosen_order(name: str, modulus: int, terms: int, own: Callable[[], Order]) 
 def own_order(tree: Tree, modulus: int) -> Order:
     """From a plan of one expert for the expression, else from the witness of the decision, else a natural order."""
     terms = len(variable_names(tree))
-    found = named_order(plan_labels(tree, modulus))
+    found = named_order(own_labels(tree, modulus))
     if found is not None or modulus**terms > LARGEST_TABLE:
         return found or natural_order("additive", modulus, terms)
-    table = value_table(tree, modulus)
-    return named_order(witness_labels(table)) or fallback(table)
+    return fallback(value_table(tree, modulus))
+
+
+@lru_cache(maxsize=64)
+def function_witness(expression: str, modulus: int) -> Labels | None:
+    """The places g_s(n_s) and h of an expression as they are, with h(Σ g_s) its values; None where none are known.
+
+    `function_order` forgets what a natural order need not know: coefficients, exponents, constants. Here they are part
+    of the places. A variable that the function does not depend on lies at place 0.
+    """
+    found = own_labels(parse(expression, modulus), modulus)
+    if found is None:
+        return None
+    unread = (found.tables < 0).all(axis=1, keepdims=True)
+    return Labels(found.period, np.where(unread, 0, found.tables), found.outputs)
+
+
+def own_labels(tree: Tree, modulus: int) -> Labels | None:
+    """The places of a plan of one expert, else of the decision's witness, on a circle of at least two places."""
+    found = plan_labels(tree, modulus)
+    if (found is None or found.period < 2) and modulus ** len(variable_names(tree)) <= LARGEST_TABLE:
+        found = witness_labels(value_table(tree, modulus))
+    return None if found is None or found.period < 2 else found
 
 
 def plan_labels(tree: Tree, modulus: int) -> Labels | None:

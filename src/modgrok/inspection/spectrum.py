@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from modgrok.inspection.order import Places
 from modgrok.networks.circuit import Weights
@@ -97,6 +97,23 @@ def block_power(blocks: Blocks, places: Places) -> Float[Weights, "block width f
     used = (place >= 0)[:, None, :] & (2 * frequency[None, :] <= period[:, None])[:, :, None]
     cosine, sine = (xp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (xp.cos, xp.sin))
     return xp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + xp.einsum("bfp,bwp->bwf", sine, weights) ** 2
+
+
+def axis_power(weights: Float[np.ndarray, "width p"], places: Places, axis: int) -> Float[np.ndarray, "frequency"]:
+    """The squared weights of a block, all neurons together, by frequency f = 0 … m/2; their sum is that of squares.
+
+    The root of an entry is the norm of the weights at that frequency.
+    """
+    place, period = np.asarray(places.place)[axis], int(places.period[axis])
+    placed = np.flatnonzero(place >= 0)
+    along = weights[:, placed[np.argsort(place[placed])]]
+    return one_sided(period) * np.sum(np.abs(np.fft.rfft(along, axis=1)) ** 2, axis=0) / period
+
+
+def one_sided(period: int) -> Int[np.ndarray, "frequency"]:
+    """How many of ±f there are for f = 0 … m/2: one for 0 and m/2, else two."""
+    frequency = np.arange(period // 2 + 1)
+    return np.where(2 * frequency % period == 0, 1, 2)
 
 
 def neuron_norm(blocks: Blocks) -> Float[Weights, "width"]:

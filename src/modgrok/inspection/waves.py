@@ -26,7 +26,7 @@ import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
 from modgrok.inspection.order import Labels
-from modgrok.inspection.spectrum import CONSTANT, alive, neuron_norm
+from modgrok.inspection.spectrum import CONSTANT, alive, neuron_norm, one_sided
 from modgrok.networks.circuit import Expert
 from modgrok.networks.models import Blocks
 from modgrok.networks.models.power import expert_blocks
@@ -102,12 +102,6 @@ def wrap(angle: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 def fold(frequency: Int[np.ndarray, "..."], period: int) -> Int[np.ndarray, "..."]:
     """A frequency modulo the period as the one-sided DFT sees it: f and -f are the same."""
     return np.minimum(frequency % period, -frequency % period)
-
-
-def one_sided(period: int) -> Int[np.ndarray, "frequency"]:
-    """How many of ±f there are for f = 0 … m/2: one for 0 and m/2, else two."""
-    frequency = np.arange(period // 2 + 1)
-    return np.where(2 * frequency % period == 0, 1, 2)
 
 
 def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> FittedWaves:

@@ -182,8 +182,8 @@ class Network(Result):
         """A context in which JAX computes in the precision of the weights."""
         return jax.enable_x64(self.dtype == np.float64)
 
-    def save(self, path: str | Path) -> Path:
-        """Write the network to a safetensors file, whole or not at all; returns its path."""
+    def stored(self) -> tuple[dict[str, Any], dict[str, Shaped[np.ndarray, "..."]]]:
+        """What a file of the network holds: one JSON object, and the weights by their names."""
         about = {
             "format": FORMAT,
             "model": {"name": self.model.name, **plain(field_values(self.model))},
@@ -191,7 +191,11 @@ class Network(Result):
             **{name: plain(getattr(self, name)) for name in ("certificate", "notes", "settings")},
             "statistics": len(self.statistics),
         }
-        tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+        return about, named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+
+    def save(self, path: str | Path) -> Path:
+        """Write the network to a safetensors file, whole or not at all; returns its path."""
+        about, tensors = self.stored()
         with whole_file(path) as temporary:
             save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
         return Path(path)

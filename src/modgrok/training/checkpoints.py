@@ -52,11 +52,15 @@ class Training(NamedTuple):
     def params(self) -> Any:
         return first_network(self.state.params)
 
-    def segment(self, steps: int) -> Training:
-        """Train on, measure, and add the row to the history."""
+    def segment(self, steps: int, *, noted: bool = True) -> Training:
+        """Train on, measure, and add the row to the history, unless it is not to be noted."""
         state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
         row = [float(value) for value in first_network((state.step, *metrics))]
-        return self._replace(state=state, history=np.concatenate([self.history, [row]]))
+        history = np.concatenate([self.history, [row]]) if noted else self.history
+        return self._replace(state=state, history=history)
+
+    def last_row(self) -> dict[str, float]:
+        return dict(zip(COLUMNS, self.history[-1].tolist(), strict=True))
 
     def compiled(self) -> Training:
         """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""

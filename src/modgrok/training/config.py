@@ -28,7 +28,7 @@ from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Hyper, Shape
 
-LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1, "depth": 1}
+LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1, "snapshots": 0, "depth": 1}
 """Whole numbers, and the least that each may be."""
 UPPER_ENDS = {
     "learning_rate": inf,
@@ -69,7 +69,7 @@ class TrainConfig:
     """One experiment. Whatever is not given, or None, becomes what suits the model and the optimiser at once.
 
     `power` None is the number of variables; `order` is that of the residues in which periodicity is measured, "auto"
-    for the function's own.
+    for the function's own; `snapshots` is how many networks are kept along the way.
     """
 
     expression: str
@@ -86,6 +86,7 @@ class TrainConfig:
     init_scale: float = PRESET
     seed: int = PRESET
     metrics_every: int = PRESET
+    snapshots: int = PRESET
     order: str = PRESET
     model: str = "power"
     depth: int = PRESET

@@ -23,6 +23,7 @@ DEFAULTS: dict[str, Any] = {
     "init_scale": 0.5,
     "seed": 0,
     "metrics_every": 10,
+    "snapshots": 0,
     "order": "auto",
     "depth": 2,
     "activation": "relu",

@@ -4,20 +4,29 @@ config.json             the `TrainConfig`
 metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
 neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
 weights.safetensors     the trained network, in the one format of every modgrok network
+snapshots.safetensors   the network at logarithmically spaced steps, where they were asked for
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
 curves.png, .svg        the figure of the training
+running.json            which process trains it, as long as it does
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from hashlib import sha256
 from pathlib import Path
 
+from modgrok.algebra.expression import parse, to_text
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_json, write_json
 from modgrok.networks.storage import WEIGHTS
 from modgrok.training.config import TrainConfig
+from modgrok.training.snapshots import SNAPSHOTS
 
 CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "config.json",
@@ -26,19 +35,41 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "checkpoint.safetensors",
     "result.json",
 )
-FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+RUNNING = "running.json"
 MADE_BY = "modgrok train"
+LONGEST_NAME = 40
+"""Characters of an expression in the name of a folder."""
 
 
 def default_folder(config: TrainConfig) -> Path:
-    """runs/, the expression in characters that every file system takes, and every setting that is not the preset.
+    """runs/, the function, and every setting that is not the preset.
 
     Without the number of steps: a run goes on in its folder.
     """
-    words = "".join(c if c.isalnum() else "-" for c in config.expression.replace(" ", ""))[:40]
     named = ("expression", "modulus", "width", "steps", "seed")
     changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
-    return Path("runs") / f"{words}-mod{config.modulus}-width{config.width}-seed{config.seed}{''.join(changed)}"
+    what = f"{function_name(config)}-mod{config.modulus}-width{config.width}-seed{config.seed}"
+    return Path("runs") / f"{what}{''.join(changed)}"
+
+
+def function_name(config: TrainConfig) -> str:
+    """The canonical spelling of the expression in characters that every file system and shell takes.
+
+    Where it is too long, or has parentheses (which become _), a few digits of its hash tell it from others.
+
+    >>> [function_name(TrainConfig(text, 7)) for text in ("n1n2 + n3", "n1 * n2 - n3", "n1 (n2 + n3)")]
+    ['n1n2+n3', 'n1n2-n3', 'n1_n2+n3-769336']
+    """
+    text = canonical(config)
+    plain = text.replace(" ", "")
+    words = "".join(c if c.isalnum() or c in "+-^" else "_" for c in plain)[:LONGEST_NAME].strip("_")
+    return words if words == plain else f"{words}-{sha256(text.encode()).hexdigest()[:6]}"
+
+
+def canonical(config: TrainConfig) -> str:
+    """The one spelling of an expression: `n1n2`, `n1*n2` and `x y` are `n1 n2`."""
+    return to_text(parse(config.expression, config.modulus))
 
 
 def load_config(folder: Path) -> TrainConfig:
@@ -57,7 +88,9 @@ def is_finished(config: TrainConfig, folder: Path) -> bool:
     if not (folder / RESULT).exists():
         return False
     result = read_json(folder / RESULT)
-    return bool(isinstance(result, dict) and result.get("finished") and result.get("config") == asdict(config))
+    if not (isinstance(result, dict) and result.get("finished")):
+        return False
+    return not difference(load_config(folder), config) and result.get("step") == config.steps
 
 
 def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
@@ -77,6 +110,8 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
 
 def difference(stored: TrainConfig, config: TrainConfig) -> str:
     """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
+    if canonical(stored) == canonical(config):
+        stored = replace(stored, expression=config.expression)
     changed = [
         f"{name} is {before!r} there and {after!r} here"
         for (name, before), after in zip(asdict(stored).items(), asdict(config).values(), strict=True)
@@ -85,3 +120,28 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
     if config.steps < stored.steps:
         changed.append(f"it has {stored.steps} steps, more than {config.steps}")
     return f"run ({'; '.join(changed)})" if changed else ""
+
+
+@contextmanager
+def marked_as_running(folder: Path) -> Iterator[None]:
+    """Says in the folder, as long as the block runs, that this process trains it."""
+    write_json(folder / RUNNING, {"pid": os.getpid(), "host": socket.gethostname()})
+    try:
+        yield
+    finally:
+        (folder / RUNNING).unlink(missing_ok=True)
+
+
+def is_running(folder: Path) -> bool:
+    """Does a process train the run in a folder? One that was killed left its mark, but is no longer there."""
+    if not (folder / RUNNING).exists():
+        return False
+    try:
+        mark = read_json(folder / RUNNING)
+        if mark["host"] == socket.gethostname() and os.name == "posix":
+            os.kill(mark["pid"], 0)
+    except (InputError, ProcessLookupError):
+        return False
+    except PermissionError:
+        pass  # the process of another user
+    return True

@@ -1,168 +1,28 @@
-"""A run: one training with its settings, metrics and network; in memory, or in a folder that can go on."""
+"""The verbs train and resume: a training as it runs, in memory or in a folder where it can go on."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cached_property
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import jax
 import numpy as np
+from rich.console import Console
 
-from modgrok.files import read_columns, read_json, write_json, write_parquet
-from modgrok.inspection.order import Order, function_order
-from modgrok.loss_law.expectation import Expectation
-from modgrok.loss_law.law import expected_from_loss
+from modgrok.files import write_parquet
 from modgrok.networks.network import Network
-from modgrok.networks.storage import WEIGHTS, load
-from modgrok.results import Result, html_table, percent, plain
-from modgrok.training.checkpoints import COLUMNS, Training, begin, load_checkpoint, save_checkpoint
-from modgrok.training.config import TrainConfig, check_modulus_of
-from modgrok.training.data import train_count
-from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
-from modgrok.training.run_folder import (
-    CHECKPOINT,
-    FILES,
-    MADE_BY,
-    METRICS,
-    NEURONS,
-    RESULT,
-    claim,
-    is_finished,
-    load_config,
-)
-from modgrok.training.steps import Metrics
+from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
+from modgrok.training.config import Task, TrainConfig, check_modulus_of
+from modgrok.training.live import OnPoint, Point, live_view
+from modgrok.training.run import Run, load_run, write_run
+from modgrok.training.run_folder import CHECKPOINT, METRICS, claim, is_finished, load_config, marked_as_running
+from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
 
-
-class Point(NamedTuple):
-    """What a live view sees: the last row of the metrics, and the steps and seconds of this sitting."""
-
-    row: dict[str, float]
-    steps: int
-    seconds: float
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Run(Result):
-    """A training that was made, or loaded from its folder.
-
-    `metrics` and `neurons` are columns by name; `network` is the trained network; `folder` is None for a run that is
-    in memory alone. `seconds` and `steps_per_second` are of the last sitting, without compilation; `reused` tells that
-    the run had been finished before.
-    """
-
-    config: TrainConfig
-    network: Network
-    metrics: dict[str, np.ndarray]
-    neurons: dict[str, np.ndarray]
-    seconds: float
-    steps_per_second: float
-    device: str
-    folder: Path | None = None
-    reused: bool = False
-
-    @property
-    def step(self) -> int:
-        return int(self.metrics["step"][-1])
-
-    @property
-    def finished(self) -> bool:
-        return self.step == self.config.steps
-
-    @property
-    def final(self) -> dict[str, float]:
-        """The last row of the metrics."""
-        return {name: self.metrics[name][-1].item() for name in Metrics._fields}
-
-    @property
-    def memorised_at(self) -> int | None:
-        """The first measured step with 99 % of the training rows right."""
-        return passed_at(self.metrics, "train_accuracy")
-
-    @property
-    def grokked_at(self) -> int | None:
-        """The first measured step with 99 % of the test rows right."""
-        return passed_at(self.metrics, "test_accuracy")
-
-    @property
-    def train_rows(self) -> int:
-        return train_count(self.config.fraction, self.network.rows)
-
-    @property
-    def residue_order(self) -> Order:
-        """The order of residues in which periodicity was measured."""
-        return function_order(self.config.expression, self.config.modulus, self.config.order)
-
-    @property
-    def ipr_blocks(self) -> list[str]:
-        """The variables, and the readout, whose weights the IPR is the mean over: those that have places."""
-        used, names = self.network.model.blocks(self.network.params).places, [*self.network.variables, "readout"]
-        with_places = self.residue_order.axes(self.network.variables)
-        return [name for k, name in enumerate(names) if k in used and name in with_places]
-
-    @cached_property
-    def diagnosis(self) -> Diagnosis:
-        """What became of the training, in words."""
-        return diagnose(self.config, self.metrics)
-
-    @cached_property
-    def expected(self) -> Expectation:
-        """The test accuracy that the training loss alone stands for: the loss law."""
-        return expected_from_loss(self.final["train_loss"], replace(self.config, steps=max(1, self.step)))
-
-    @property
-    def files(self) -> list[Path]:
-        paths = [] if self.folder is None else [self.folder / name for name in FILES]
-        return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
-
-    def summary(self) -> str:
-        final = self.final
-        return (
-            f"{self.config.expression} mod {self.config.modulus}, {self.config.model}, step {self.step}: "
-            f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, "
-            f"{self.diagnosis.outcome}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The summary of the run; numbers that do not exist are null."""
-        return plain(
-            {
-                "config": self.config,
-                "folder": self.folder,
-                "finished": self.finished,
-                "reused": self.reused,
-                "step": self.step,
-                "final": self.final,
-                "memorised_at": self.memorised_at,
-                "grokked_at": self.grokked_at,
-                "order": self.residue_order.name,
-                "ipr_blocks": self.ipr_blocks,
-                "train_rows": self.train_rows,
-                "test_rows": self.network.rows - self.train_rows,
-                "seconds": self.seconds,
-                "steps_per_second": self.steps_per_second,
-                "device": self.device,
-                "diagnosis": self.diagnosis,
-                "expected_accuracy": self.expected,
-                "files": self.files,
-            }
-        )
-
-    def _repr_html_(self) -> str:
-        final = self.final
-        facts = {
-            "step": f"{self.step} of {self.config.steps}",
-            "training rows": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
-            "test rows": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
-            "mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)",
-            "diagnosis": self.diagnosis.text,
-        }
-        if self.folder is not None:
-            facts["folder"] = str(self.folder)
-        return html_table(facts, f"{self.config.expression} mod {self.config.modulus}, {self.config.model}")
+SECONDS_BETWEEN_METRICS = 1.0
+"""How often a folder shows to others (`modgrok watch`) how far its training is."""
 
 
 def train(
@@ -188,11 +48,13 @@ def train(
     init_scale: float | None = None,
     seed: int | None = None,
     metrics_every: int | None = None,
+    snapshots: int | None = None,
     order: str | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
-    on_point: Callable[[Point], None] | None = None,
+    live: bool | None = None,
+    on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
     """Train a network on a part of a function's table, and measure what it learns.
@@ -210,15 +72,17 @@ def train(
         init_scale: size of the initial weights.
         seed: of the split and of the initial weights.
         metrics_every: steps between measurements.
+        snapshots: how many networks to keep on the way, at logarithmically spaced steps: `run.at(step)`.
         order: order of residues in which periodicity is measured; None finds the function's own.
         out: folder of the run, which goes on where an earlier sitting stopped; None keeps the run in memory.
         overwrite: replace the run that is in the folder.
         checkpoint_seconds: least time between checkpoints.
+        live: whether to show how far it is; None does so in notebooks.
         on_point: called at every measured step with a `Point`.
         stop: asked at every measured step whether to stop.
 
     Returns:
-        The `Run`: `metrics`, `network`, `diagnosis`, `expected`, `final`.
+        The `Run`: `metrics`, `plot()`, `network`, `at(step)`, `inspect()`, `diagnosis`, `expected`, `final`.
 
     >>> run = train("n1 + n2", mod=5, width=16, steps=20, fraction=0.8)
     >>> run.step, run.network([1, 2]).shape
@@ -227,7 +91,13 @@ def train(
     settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
     config = TrainConfig(**settings | {"modulus": check_modulus_of(expression, mod)})
     return train_config(
-        config, out, overwrite=overwrite, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop
+        config,
+        out,
+        overwrite=overwrite,
+        checkpoint_seconds=checkpoint_seconds,
+        live=live,
+        on_point=on_point,
+        stop=stop,
     )
 
 
@@ -236,29 +106,14 @@ def resume(
     *,
     steps: int | None = None,
     checkpoint_seconds: float = 10.0,
-    on_point: Callable[[Point], None] | None = None,
+    live: bool | None = None,
+    on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
-    """Go on with the run in a folder, to more steps if they are given."""
+    """Go on with the run in a folder, to more steps if they are given; `live`, `on_point` and `stop` as in `train`."""
     config = load_config(Path(folder))
     config = config if steps is None else replace(config, steps=steps)
-    return train_config(config, folder, checkpoint_seconds=checkpoint_seconds, on_point=on_point, stop=stop)
-
-
-def load_run(folder: str | Path) -> Run:
-    """The run in a folder, as far as it was written.
-
-    Args:
-        folder: a folder that `train` wrote.
-
-    Returns:
-        The `Run`; it is `reused`, and `resume` goes on with it.
-    """
-    folder = Path(folder)
-    config, about = load_config(folder), read_json(folder / RESULT)
-    metrics, neurons = read_columns(folder / METRICS, MADE_BY), read_columns(folder / NEURONS, MADE_BY)
-    seconds, rate = (about.get(name) or 0.0 for name in ("seconds", "steps_per_second"))
-    return Run(config, load(folder), metrics, neurons, seconds, rate, about.get("device", ""), folder, reused=True)
+    return train_config(config, folder, checkpoint_seconds=checkpoint_seconds, live=live, on_point=on_point, stop=stop)
 
 
 def train_config(
@@ -267,7 +122,8 @@ def train_config(
     *,
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
-    on_point: Callable[[Point], None] | None = None,
+    live: bool | None = None,
+    on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
     """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`."""
@@ -277,24 +133,42 @@ def train_config(
     task = config.task()  # what cannot be trained makes no folder, and empties none
     if folder is not None:
         claim(config, folder, overwrite=overwrite)
+    console = Console(stderr=True)
+    shown = console.is_jupyter if live is None else live
+    with (
+        nullcontext() if folder is None else marked_as_running(folder),
+        live_view(config, console) if shown else nullcontext() as view,
+    ):
+        watchers = [watcher for watcher in (view, on_point) if watcher is not None]
+        return sitting(config, task, folder, checkpoint_seconds, watchers, stop or (lambda: False))
+
+
+def sitting(
+    config: TrainConfig,
+    task: Task,
+    folder: Path | None,
+    checkpoint_seconds: float,
+    watchers: list[OnPoint],
+    stop: Callable[[], bool],
+) -> Run:
+    """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so."""
     fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
     training = fresh if folder is None else load_checkpoint(config, folder / CHECKPOINT, fresh)
     training = training.compiled()
+    diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
-    saved = began
     for step in (step for step in config.measured_steps() if step > first_step):
-        if stop is not None and stop():
+        if stop():
             break
-        training = training.segment(step - training.step)
-        now = time.perf_counter()
-        if on_point is not None:
-            row = dict(zip(COLUMNS, training.history[-1].tolist(), strict=True))
-            on_point(Point(row, training.step - first_step, now - began))
-        if folder is not None and now - saved >= checkpoint_seconds:
-            save_checkpoint(config, folder / CHECKPOINT, training)
-            write_parquet(folder / METRICS, training.curves())
-            saved = time.perf_counter()
+        for between in diary.film_steps(training.step, step):
+            training = diary.filmed(training.segment(between - training.step, noted=between == step))
+        if training.step < step:
+            training = training.segment(step - training.step)
+        point = Point(training.last_row(), training.step - first_step, time.perf_counter() - began)
+        for watcher in watchers:
+            watcher(point)
+        diary.write(training)
     seconds = time.perf_counter() - began
     rate = (training.step - first_step) / max(seconds, 1e-9)
     run = Run(
@@ -306,11 +180,57 @@ def train_config(
         rate,
         jax.devices()[0].device_kind,
         folder,
+        diary.snapshots,
     )
     if folder is not None:
-        save_checkpoint(config, folder / CHECKPOINT, training)
+        diary.checkpoint(folder, training)
         write_run(run, folder)
     return run
+
+
+class Diary:
+    """What a training keeps as it goes: snapshots, and in its folder the metrics and a checkpoint now and then."""
+
+    def __init__(self, config: TrainConfig, folder: Path | None, seconds: float, training: Training) -> None:
+        self.config, self.folder, self.seconds = config, folder, seconds
+        kept = {} if folder is None or not config.snapshots else snapshots_in(folder)
+        self.snapshots: dict[int, Network] = {step: kept[step] for step in kept if step <= training.step}
+        self.planned = snapshot_steps(config.steps, config.snapshots)
+        self.unwritten = False
+        if training.step in self.planned and training.step not in self.snapshots:
+            self.filmed(training)
+        self.metrics_at = self.checkpoint_at = time.perf_counter()
+        if folder is not None:
+            write_parquet(folder / METRICS, training.curves())
+
+    def film_steps(self, after: int, until: int) -> list[int]:
+        """The steps of a stretch of training at which a snapshot is due."""
+        return [step for step in self.planned if after < step <= until]
+
+    def filmed(self, training: Training) -> Training:
+        """The training itself; its network is kept."""
+        self.snapshots[training.step] = training.network(self.config)
+        self.unwritten = True
+        return training
+
+    def write(self, training: Training) -> None:
+        """Metrics and a checkpoint, where it is time."""
+        now = time.perf_counter()
+        if self.folder is None:
+            return
+        if now - self.checkpoint_at >= self.seconds:
+            self.checkpoint(self.folder, training)
+        if now - self.metrics_at >= min(SECONDS_BETWEEN_METRICS, self.seconds):
+            write_parquet(self.folder / METRICS, training.curves())
+            self.metrics_at = time.perf_counter()
+
+    def checkpoint(self, folder: Path, training: Training) -> None:
+        """All that is needed to go on; snapshots first, as those of later steps than the checkpoint's are dropped."""
+        if self.unwritten:
+            write_snapshots(folder / SNAPSHOTS, self.snapshots)
+            self.unwritten = False
+        save_checkpoint(self.config, folder / CHECKPOINT, training)
+        self.checkpoint_at = time.perf_counter()
 
 
 def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarray]:
@@ -318,16 +238,3 @@ def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarr
     now = training.neurons()
     count = np.arange(len(before))
     return {"neuron": count, "ipr_initial": before, "ipr_final": np.asarray(now.ipr), "alive": np.asarray(now.alive)}
-
-
-def write_run(run: Run, folder: Path) -> None:
-    """Everything of a run but its checkpoint; the summary last, so that it stands for a folder that is whole."""
-    from modgrok.figures.style import save_figure
-    from modgrok.figures.training import training_figure
-
-    write_parquet(folder / METRICS, run.metrics)
-    write_parquet(folder / NEURONS, run.neurons)
-    run.network.save(folder / WEIGHTS)
-    title = f"{run.config.expression} mod {run.config.modulus}"
-    save_figure(training_figure(run.metrics, run.neurons, title), folder / "curves")
-    write_json(folder / RESULT, run.to_json())

@@ -1,6 +1,6 @@
 """What a network can be, one class in one file each: sizes and settings, and pure functions of the weights."""
 
-from modgrok.networks.models.base import Blocks, Model, Rows, Statistics
+from modgrok.networks.models.base import Blocks, Inside, Model, Rows, Statistics
 from modgrok.networks.models.circuit_model import CircuitModel
 from modgrok.networks.models.mlp import Mlp
 from modgrok.networks.models.power import Power
@@ -19,6 +19,7 @@ __all__ = [
     "MODELS",
     "Blocks",
     "CircuitModel",
+    "Inside",
     "Mlp",
     "Model",
     "Power",

@@ -59,6 +59,17 @@ class Blocks(NamedTuple):
     places: tuple[int, ...]
 
 
+class Inside(NamedTuple):
+    """What lies between the inputs and the logits of many rows, layer by layer, as it was when the logits were read.
+
+    `neurons` are those of hidden layers after their activation, `attention` the shares that the last token's heads
+    give to each token; both are empty for models that have none.
+    """
+
+    neurons: tuple[Float[Array, "row neuron"], ...] = ()
+    attention: tuple[Float[Array, "row head token"], ...] = ()
+
+
 @dataclass(frozen=True)
 class Model:
     """residues[v] is the number of values that variable v can take, `classes` that of the output."""
@@ -94,6 +105,10 @@ class Model:
         Batch normalisation takes `statistics` where given (those of the training rows), else those of the rows.
         """
         raise NotImplementedError
+
+    def inside(self, params: Any, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
+        """Hidden neurons and attention on many rows, without dropout; nothing for a model that does not tell."""
+        return Inside()
 
     def blocks(self, params: Any) -> Blocks:
         """The weights whose periodicity is measured."""

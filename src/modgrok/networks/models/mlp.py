@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.networks.models.base import (
     Blocks,
+    Inside,
     Model,
     Norm,
     Rows,
@@ -73,6 +74,9 @@ class Mlp(Model):
     ) -> Float[Array, "row class"]:
         return self.forward(params, rows, statistics, key)[0]
 
+    def inside(self, params: MlpWeights, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
+        return Inside(neurons=self.forward(params, rows, statistics, None)[2])
+
     @property
     def sees_whole_batch(self) -> bool:
         return self.norm == "batch"
@@ -82,9 +86,10 @@ class Mlp(Model):
 
     def forward(
         self, params: MlpWeights, rows: Rows, statistics: tuple[Statistics, ...], key: PRNGKeyArray | None
-    ) -> tuple[Float[Array, "row class"], tuple[Statistics, ...]]:
-        """Logits, and the statistics that batch normalisation used."""
+    ) -> tuple[Float[Array, "row class"], tuple[Statistics, ...], tuple[Float[Array, "row width"], ...]]:
+        """Logits, the statistics that batch normalisation used, and the neurons of every layer."""
         used: list[Statistics] = []
+        neurons: list[Array] = []
         hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs, rows.groups)
         for k in range(self.depth - 1):
             if k > 0:
@@ -95,8 +100,9 @@ class Mlp(Model):
                 used.append(statistics[k] if statistics else weighted_statistics(hidden, rows.weights))
                 mean, variance = (jnp.asarray(part)[None] for part in used[-1])
                 hidden = standardised(hidden, mean, variance, params.norms[k])
-            hidden = dropped(ACTIVATIONS[self.activation](hidden), self.dropout, key, k)
-        return hidden @ params.readout, tuple(used)
+            neurons.append(ACTIVATIONS[self.activation](hidden))
+            hidden = dropped(neurons[-1], self.dropout, key, k)
+        return hidden @ params.readout, tuple(used), tuple(neurons)
 
     def blocks(self, params: MlpWeights) -> Blocks:
         """A neuron's columns of the embedding."""

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from modgrok.errors import InputError
 from modgrok.networks.models.base import (
     Blocks,
+    Inside,
     Model,
     Norm,
     Rows,
@@ -102,7 +103,17 @@ class Transformer(Model):
         statistics: tuple[Statistics, ...] = (),
         key: PRNGKeyArray | None = None,
     ) -> Float[Array, "row class"]:
+        return self.forward(params, rows, key)[0]
+
+    def inside(self, params: TransformerWeights, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
+        """Neurons and attention at "=", which alone is read out."""
+        return self.forward(params, rows, None)[1]
+
+    def forward(
+        self, params: TransformerWeights, rows: Rows, key: PRNGKeyArray | None
+    ) -> tuple[Float[Array, "row class"], Inside]:
         """Only the stream at "=" is followed through the last layer: nothing else is read out."""
+        layers: list[tuple[Array, Array]] = []
         embed = jnp.asarray(params.embed)[None]
         tokens = [
             gathered_sum(embed, rows.inputs[:, v : v + 1], None if rows.groups is None else rows.groups[v, None])
@@ -112,11 +123,13 @@ class Transformer(Model):
         for k, layer in enumerate(params.layers):
             read = 1 if k + 1 == len(params.layers) else self.variables + 1
             attention_norm, mlp_norm = layer.norms or (None, None)
-            mixed = attend(layer, layer_norm(stream, attention_norm), read)
+            mixed, shares = attend(layer, layer_norm(stream, attention_norm), read)
             stream = stream[:, -read:] + dropped(mixed, self.dropout, key, 2 * k)
             neurons = jax.nn.relu(layer_norm(stream, mlp_norm) @ layer.expand)
             stream = stream + dropped(neurons @ layer.contract, self.dropout, key, 2 * k + 1)
-        return layer_norm(stream[:, -1], params.norms[0] if params.norms else None) @ params.readout
+            layers.append((neurons[:, -1], shares[:, :, -1]))
+        logits = layer_norm(stream[:, -1], params.norms[0] if params.norms else None) @ params.readout
+        return logits, Inside(*map(tuple, zip(*layers, strict=True)))
 
     def blocks(self, params: TransformerWeights) -> Blocks:
         """The dimensions of the embedding, which all variables share; they are laid out by the first."""
@@ -127,8 +140,10 @@ class Transformer(Model):
         return token * ((self.depth - 1) * (self.variables + 1) + 1) + 4 * (self.variables + 1) * self.width
 
 
-def attend(layer: Layer, stream: Float[Array, "row token width"], read: int) -> Float[Array, "row read width"]:
-    """Causal attention of the last `read` tokens."""
+def attend(
+    layer: Layer, stream: Float[Array, "row token width"], read: int
+) -> tuple[Float[Array, "row read width"], Float[Array, "row head read token"]]:
+    """Causal attention of the last `read` tokens, and the shares that their heads give to each token."""
     rows, tokens, width = stream.shape
 
     def heads(x: Array) -> Float[Array, "row token head part"]:
@@ -142,4 +157,4 @@ def attend(layer: Layer, stream: Float[Array, "row token width"], read: int) -> 
     scores = jnp.einsum("rqhc,rkhc->rhqk", queries, keys) / jnp.sqrt(width // HEADS)
     causal = np.tri(tokens, dtype=bool)[-read:]
     shares = jax.nn.softmax(jnp.where(causal[None, None], scores, -jnp.inf), axis=-1)
-    return jnp.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, read, width) @ layer.output
+    return jnp.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, read, width) @ layer.output, shares

@@ -1,0 +1,39 @@
+"""modgrok compare: runs side by side, their curves on one figure."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from modgrok.commands.common import FILES_KEY, print_table, say, text_table
+from modgrok.training.comparison import Comparison, compare
+
+KEYS = {
+    "names": "what the runs are called below: their folders, or the last parts of these",
+    "settings": "every setting in which they differ, and its value in each of the runs",
+    "numbers": "`step`, the metrics there (as `final` of `train`), `memorised_at`, `grokked_at` and `outcome`, of "
+    "each run",
+} | FILES_KEY
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="folders of runs, two or more")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("comparison"),
+        metavar="STEM",
+        help="where to write the figure: STEM.png and STEM.svg (default comparison)",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> Comparison:
+    return compare(*args.runs, out=args.out)
+
+
+def show(result: Comparison, console: Console, args: argparse.Namespace) -> None:
+    print_table(console, text_table(("", *result.names), result.rows()))
+    say(console, result.summary())
+    say(console, f"curves in {' and '.join(map(str, result.files))}")

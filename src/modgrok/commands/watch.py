@@ -1,0 +1,32 @@
+"""modgrok watch: the live view of a run that another process trains."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from rich.console import Console
+
+from modgrok.commands import train
+from modgrok.training.run import Run
+from modgrok.training.watching import watch
+
+KEYS = train.KEYS
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")
+
+
+def run(args: argparse.Namespace, console: Console) -> Run:
+    """Lines go to where the result goes, unless that is one JSON object."""
+    piped = not args.json and not Console().is_terminal
+    return watch(args.run, console=Console() if piped else console)
+
+
+def exit_code(result: Run) -> int:
+    return train.exit_code(result)
+
+
+def show(result: Run, console: Console, args: argparse.Namespace) -> None:
+    train.show(result, console, args)

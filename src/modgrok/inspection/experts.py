@@ -1,0 +1,215 @@
+"""One expert of a circuit: the order in which it is periodic, its waves, and the numbers of one or several experts.
+
+Statistics are over the active neurons, those that are alive and not constant; `waves` says what frequency, multiplier,
+offset and residual mean, `order` in which order of the residues.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float
+
+from modgrok.algebra.expression import Tree, parse
+from modgrok.algebra.field import is_prime
+from modgrok.compiler.choosing import candidate_plans
+from modgrok.compiler.plan import plan_by_terms
+from modgrok.compiler.steps import Plan
+from modgrok.errors import InputError
+from modgrok.inspection.design import NearestDesign, nearest_design
+from modgrok.inspection.order import Labels, Order, function_order, natural_order
+from modgrok.inspection.snap import mean, snap
+from modgrok.inspection.spectrum import Periodicity, periodicity
+from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
+from modgrok.networks.circuit import Expert
+from modgrok.networks.network import Network
+from modgrok.results import plain
+
+TIE_DIGITS = 6
+"""Orders that explain the same power to so many digits are as good as each other; the first is taken."""
+LARGEST_RELABELLED = 2048
+"""Largest modulus at which the places of a plan are tried: least squares takes p²/2 complex numbers per block."""
+HISTOGRAM_BINS = 20
+
+
+@dataclass(frozen=True, eq=False)
+class ExpertInspection:
+    """One expert, the order in which it is looked at, and its waves."""
+
+    expert: Expert
+    residue_order: Order
+    waves: FittedWaves
+
+    @property
+    def order(self) -> str:
+        return self.residue_order.name
+
+    @cached_property
+    def periodicity(self) -> Periodicity:
+        """The measure that training uses too, here in float64."""
+        return periodicity(host_blocks(self.expert), self.residue_order.places)
+
+    @property
+    def block_ipr(self) -> Float[np.ndarray, "block width"]:
+        return np.asarray(self.periodicity.block_ipr)
+
+    @property
+    def ipr(self) -> Float[np.ndarray, "width"]:
+        return np.asarray(self.periodicity.ipr)
+
+    @cached_property
+    def explained(self) -> Float[np.ndarray, "width"]:
+        """Mean share of squared length that one cosine explains, over the blocks that are not zero."""
+        return self.waves.explained.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
+
+    @cached_property
+    def answers_zero(self) -> Bool[np.ndarray, "width"]:
+        """Active neurons with most of their readout's squared length at zero, if the order leaves it out."""
+        square = np.asarray(self.expert.readout, np.float64) ** 2
+        placed = self.waves.labels.classes
+        return self.waves.active & (square[:, placed].sum(axis=1) < square.sum(axis=1) / 2)
+
+    @cached_property
+    def nearest_design(self) -> NearestDesign:
+        return nearest_design(self.expert, self.waves)
+
+    def to_json(self) -> dict[str, Any]:
+        active, periods = self.waves.active, self.residue_order.places.period
+        return {
+            "order": self.order,
+            "multipliers": list(self.waves.multipliers),
+            "offset": self.waves.offset,
+            **statistics([self]),
+            "ipr_blocks": [
+                mean(ipr[active & here]) if period > 0 else None
+                for ipr, here, period in zip(self.block_ipr, self.waves.present, periods, strict=True)
+            ],
+            "neurons_per_frequency": neurons_per_frequency(self.waves),
+            "nearest_design": plain(self.nearest_design),
+        }
+
+
+def inspect_experts(
+    network: Network, order: str = "auto", labels: Sequence[Labels] | None = None
+) -> tuple[ExpertInspection, ...]:
+    """Every expert of a circuit in its order; `labels` are places for each expert, to be taken instead of a search."""
+    experts = network.circuit.experts
+    if labels is not None:
+        orders = [[Order("witness", own)] for own in labels]
+    elif len(experts) == 1:
+        orders = [[function_order(network.expression, network.modulus, order)]]
+    else:
+        orders = [list(expert_orders(e, order, own)) for e, own in zip(experts, plan_labels(network), strict=True)]
+    return tuple(inspect_expert(expert, own) for expert, own in zip(experts, orders, strict=True))
+
+
+def snapped_network(network: Network, experts: Sequence[ExpertInspection]) -> Network:
+    """The network with nothing left of its experts but one cosine per block."""
+    snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
+    return Network.of_circuit(
+        snapped, network.expression, network.modulus, "snapped", plan=network.plan, settings=network.settings
+    )
+
+
+def inspect_expert(expert: Expert, orders: Sequence[Order]) -> ExpertInspection:
+    """The expert in that one of the orders in which a cosine per block explains most."""
+    p, classes = expert.embed.shape[1], expert.readout.shape[1]
+    if p != classes:
+        raise InputError(f"to inspect an expert, inputs and output need the same modulus, got {p} and {classes}")
+    candidates = [ExpertInspection(expert, own, fitted(expert, own)) for own in orders]
+    return max(candidates, key=lambda part: round(mean(part.explained[part.waves.active]), TIE_DIGITS))
+
+
+def fitted(expert: Expert, order: Order) -> FittedWaves:
+    """Waves along an order: in the natural ones with multipliers and an offset that fit, else at given places."""
+    return fit_labels(expert, order.labels) if order.name == "witness" else fit_waves(expert, order.labels.outputs)
+
+
+def expert_orders(expert: Expert, name: str, labels: Sequence[Labels]) -> Iterator[Order]:
+    """The orders that are tried for one of several experts. Logarithms need a prime above 2 to order anything."""
+    p = expert.embed.shape[1]
+    if name in ("auto", "additive"):
+        yield natural_order("additive", p, expert.terms)
+    if name == "multiplicative" or (name == "auto" and p > 2 and is_prime(p)):
+        yield natural_order("multiplicative", p, expert.terms)
+    if name == "witness" and not labels:
+        raise InputError("order witness needs a network whose experts are those of a plan of its polynomial; give auto")
+    if name in ("auto", "witness"):
+        yield from (Order("witness", places) for places in labels)
+
+
+def plan_labels(network: Network) -> list[list[Labels]]:
+    """For each expert, where residues lie in those plans of the polynomial that have the network's wires."""
+    found: list[dict[bytes, Labels]] = [{} for _ in network.circuit.experts]
+    if network.modulus <= LARGEST_RELABELLED:
+        for plan in possible_plans(parse(network.expression), network.modulus):
+            if tuple(step.inputs for step in plan.steps) == network.circuit.wires:
+                for labels, step in zip(found, plan.steps, strict=True):
+                    key = step.tables.tobytes() + step.outputs.tobytes()
+                    labels[key] = Labels(step.order, step.tables, step.outputs)
+    return [list(labels.values()) for labels in found]
+
+
+def possible_plans(tree: Tree, modulus: int) -> list[Plan]:
+    """The plans of all methods; none for products modulo a composite number."""
+    try:
+        return [plan_by_terms(tree, modulus), *candidate_plans(tree, modulus)]
+    except InputError:
+        return []
+
+
+# --------------------------------------------------------------------------------------------- numbers
+
+
+STATISTICS = (
+    *("width", "alive", "constant", "answer_zero", "ipr", "ipr_alive", "ipr_histogram", "common_frequency_share"),
+    *("phase_residual_median", "phase_residual_quantiles", "neurons_with_phases", "power_explained"),
+    "frequencies_used",
+)
+"""What `statistics` counts and measures."""
+
+
+def statistics(parts: Sequence[ExpertInspection]) -> dict[str, Any]:
+    """The numbers of one expert, or of several with their neurons pooled."""
+
+    def pool(values: Sequence[np.ndarray]) -> np.ndarray:
+        return np.concatenate(values)
+
+    wavy = pool([~part.waves.constant for part in parts])
+    active = pool([part.waves.active for part in parts])
+    ipr = pool([part.ipr for part in parts])
+    residual = pool([np.abs(part.waves.residual[part.waves.has_phases]) for part in parts])
+    quantiles = np.quantile(residual, [0.1, 0.5, 0.9]).tolist() if residual.size else [None] * 3
+    counts, edges = np.histogram(ipr[active & np.isfinite(ipr)], bins=HISTOGRAM_BINS, range=(0, 1 + 1e-9))
+    return {
+        "width": len(active),
+        "alive": int(sum(part.waves.alive.sum() for part in parts)),
+        "constant": int(sum((part.waves.alive & part.waves.constant).sum() for part in parts)),
+        "answer_zero": int(sum(part.answers_zero.sum() for part in parts)),
+        "ipr": mean(ipr[wavy]),
+        "ipr_alive": mean(ipr[active]),
+        "ipr_histogram": {"edges": edges.tolist(), "counts": counts.tolist()},
+        "common_frequency_share": mean(pool([part.waves.common for part in parts])[active]),
+        "phase_residual_median": quantiles[1],
+        "phase_residual_quantiles": dict(zip(["0.1", "0.5", "0.9"], quantiles, strict=True)),
+        "neurons_with_phases": int(residual.size),
+        "power_explained": mean(pool([part.explained for part in parts])[active]),
+        "frequencies_used": sum(len(neurons_per_frequency(part.waves)) for part in parts),
+    }
+
+
+def neurons_per_frequency(waves: FittedWaves) -> dict[str, int]:
+    """How many active neurons each frequency has; those without neurons are left out."""
+    count = Counter(waves.frequency[waves.active].tolist())
+    return {str(f): count[f] for f in sorted(count)}
+
+
+def input_names(network: Network, wires: Sequence[int]) -> list[str]:
+    """Names of what an expert reads: variables, or e1, e2, … for what earlier experts compute."""
+    names = [*network.variables, *(f"e{k + 1}" for k in range(len(network.circuit.experts)))]
+    return [names[wire] for wire in wires]

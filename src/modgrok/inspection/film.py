@@ -1,0 +1,180 @@
+"""Grokking as a film: the measures of `inspect` at every step whose weights were kept.
+
+The key frequencies are those of the trained network, at every step: the restricted loss falls while the network builds
+its solution, and the excluded loss on the training rows rises as it forgets what it had memorised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
+from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
+from modgrok.inspection.order import Order, function_order
+from modgrok.inspection.snap import accuracies
+from modgrok.inspection.spectrum import axis_power, periodicity
+from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.models import Blocks
+from modgrok.networks.network import Network
+from modgrok.results import Result, percent, plain
+
+FOLLOWED = 4
+"""Neurons whose weights are kept at every step, to be drawn on their waves."""
+OF_WEIGHTS = ("common_frequency_share", "phase_residual_median", "snapped_accuracy")
+"""Measures of circuits of experts alone."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Film(Result):
+    """`measures` are columns with one value for each step, NaN where a measure does not exist.
+
+    `norms[k, f]` is the norm of the embedding's weights at frequency f, at step k. `waves[k, n, x]` is what neuron
+    `neurons[n]` of the embedding has at place x of the first input.
+    """
+
+    expression: str
+    modulus: int
+    model: str
+    order: str
+    loss: str
+    key_frequencies: tuple[int, ...]
+    measures: dict[str, Float[np.ndarray, "step"] | Int[np.ndarray, "step"]]
+    norms: Float[np.ndarray, "step frequency"]
+    neurons: tuple[int, ...]
+    waves: Float[np.ndarray, "step neuron place"]
+
+    @property
+    def steps(self) -> Int[np.ndarray, "step"]:
+        return self.measures["step"]
+
+    def known(self, name: str) -> bool:
+        """Whether a measure exists at any step."""
+        return bool(np.isfinite(self.measures[name]).any())
+
+    def summary(self) -> str:
+        share = self.measures["analytical_share"]
+        return (
+            f"{self.expression} mod {self.modulus}, {self.model}: {len(self.steps)} steps from {self.steps[0]} to "
+            f"{self.steps[-1]}, analytical share {percent(share[0], 1)} to {percent(share[-1], 1)}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The columns by name, the norm at every frequency, and what they are about."""
+        return plain(
+            {
+                "order": self.order,
+                "loss": self.loss,
+                "key_frequencies": self.key_frequencies,
+                **self.measures,
+                "norm_per_frequency": self.norms,
+            }
+        )
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """One row for each step, the norm at frequency f in the column norm_f."""
+        return {**self.measures, **{f"norm_{f}": column for f, column in enumerate(self.norms.T)}}
+
+    def plot(self) -> Any:
+        """The measures over the steps, as a figure."""
+        from modgrok.figures.film import film_figure
+
+        return film_figure(self)
+
+
+def film_of(
+    frames: Iterable[tuple[int, Network]],
+    *,
+    final: LogitsView,
+    training: Bool[np.ndarray, "table"] | None = None,
+) -> Film:
+    """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
+    network = final.network
+    order = function_order(network.expression, network.modulus)
+    neurons = followed_neurons(network, order)
+    rows, norms, waves = [], [], []
+    for step, frame in frames:
+        seen = logits_view(frame, training=training, key_frequencies=final.key_frequencies, spectrum=False)
+        rows.append({"step": step} | logits_measures(seen) | weight_measures(frame, order))
+        norms.append(embedding_norms(frame, order))
+        waves.append(embedding_along(frame, order)[list(neurons)])
+    return Film(
+        network.expression,
+        network.modulus,
+        network.model.name,
+        order.name,
+        final.loss,
+        final.key_frequencies,
+        {name: np.array([row[name] for row in rows]) for name in rows[0]},
+        np.stack(norms),
+        neurons,
+        np.stack(waves),
+    )
+
+
+def logits_measures(seen: LogitsView) -> dict[str, float]:
+    """The analytical share, and losses and accuracies of the three versions on all parts of the table."""
+    parts = ("all", "train", "test")
+    measures = {"analytical_share": nan_for_none(seen.analytical_share)}
+    for kind, values in (("loss", seen.losses), ("accuracy", seen.accuracies)):
+        for version in VERSIONS:
+            found: Mapping[str, float] = (values or {}).get(version, {})
+            measures |= {f"{version}_{kind}_{part}": found.get(part, np.nan) for part in parts}
+    return measures
+
+
+def weight_measures(frame: Network, order: Order) -> dict[str, float]:
+    """The mean IPR of every model; the rest for circuits of experts."""
+    if isinstance(frame.params, (Circuit, Expert)):
+        experts = inspect_experts(frame)
+        found = statistics(experts)
+        snapped = accuracies(snapped_network(frame, experts))[0]
+        values = (found["common_frequency_share"], found["phase_residual_median"], snapped)
+        return {"ipr": nan_for_none(found["ipr"])} | dict(zip(OF_WEIGHTS, map(nan_for_none, values), strict=True))
+    blocks = host_blocks_of(frame)
+    return {"ipr": float(periodicity(blocks, order.places).mean())} | dict.fromkeys(OF_WEIGHTS, np.nan)
+
+
+def nan_for_none(value: float | None) -> float:
+    return np.nan if value is None else value
+
+
+def host_blocks_of(network: Network) -> Blocks:
+    """The blocks of any model, in float64 on the host."""
+    weights, places = network.model.blocks(network.params)
+    return Blocks(np.asarray(weights, np.float64), places)
+
+
+def embedding_norms(network: Network, order: Order) -> Float[np.ndarray, "frequency"]:
+    """The norm of the weights that read inputs, at every frequency, over the inputs that have places."""
+    blocks = host_blocks_of(network)
+    power = [
+        axis_power(weights, order.places, axis)
+        for weights, axis in zip(blocks.weights, blocks.places, strict=True)
+        if axis < network.model.variables and order.places.period[axis] > 0
+    ]
+    length = max((len(part) for part in power), default=1)
+    return np.sqrt(np.sum([np.pad(part, (0, length - len(part))) for part in power] or [np.zeros(1)], axis=0))
+
+
+def embedding_along(network: Network, order: Order) -> Float[np.ndarray, "neuron place"]:
+    """The weights of every neuron for the first input, in the order of its places, or of residues if it has none."""
+    weights, place = np.asarray(host_blocks_of(network).weights[0]), np.asarray(order.places.place)[0]
+    placed = np.flatnonzero(place >= 0)
+    return weights[:, placed[np.argsort(place[placed])]] if len(placed) else weights
+
+
+def followed_neurons(network: Network, order: Order) -> tuple[int, ...]:
+    """From each of the frequencies with most power in the trained embedding, its strongest neuron."""
+    power = np.abs(np.fft.rfft(embedding_along(network, order), axis=1))[:, 1:] ** 2
+    chosen: list[int] = []
+    for f in np.argsort(-power.sum(axis=0), kind="stable").tolist():
+        best: Sequence[int] = [k for k in np.argsort(-power[:, f], kind="stable").tolist() if k not in chosen]
+        chosen += best[:1]
+        if len(chosen) == FOLLOWED:
+            break
+    return tuple(chosen)

@@ -1,0 +1,118 @@
+"""The verb compare: runs side by side, finished or not: curves on one figure, settings that differ, numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modgrok.errors import InputError
+from modgrok.results import Result, frame, html_rows, percent, plain
+from modgrok.training.diagnosis import passed_at
+from modgrok.training.run import Run
+from modgrok.training.run_list import Recorded, differences, outcome, recorded
+from modgrok.training.steps import Metrics
+
+if TYPE_CHECKING:
+    from modgrok.figures.style import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Comparison(Result):
+    """Runs side by side: the settings in which they differ and their last numbers, one value for each of `names`."""
+
+    names: tuple[str, ...]
+    settings: Mapping[str, Sequence[Any]]
+    numbers: Mapping[str, Sequence[Any]]
+    files: tuple[Path, ...] = ()
+    records: tuple[Recorded, ...] = field(default=(), compare=False)
+
+    def summary(self) -> str:
+        best = int(np.nanargmax([*map(float, self.numbers["test_accuracy"]), -1.0]))
+        if best == len(self.names):
+            return f"{len(self.names)} runs, none of them measured on test rows"
+        accuracy = percent(self.numbers["test_accuracy"][best])
+        return f"{len(self.names)} runs; best on test rows: {self.names[best]}, {accuracy}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: plain(getattr(self, name)) for name in ("names", "settings", "numbers", "files")}
+
+    @property
+    def table(self) -> Any:
+        """One row for each run: a pandas DataFrame where pandas is installed, else columns."""
+        return frame({"run": self.names, **self.settings, **self.numbers})
+
+    def labels(self) -> list[str]:
+        """What tells each run from the others, in few words: its settings, or its name."""
+        texts = [", ".join(f"{n} {values[k]}" for n, values in self.settings.items()) for k in range(len(self.names))]
+        short = len(set(texts)) == len(texts) and max(map(len, texts)) <= 40
+        return texts if short else list(self.names)
+
+    def plot(self, *, log_steps: bool = False) -> Figure:
+        """Losses and accuracies of all runs over the steps, on one figure."""
+        from modgrok.figures.training import comparison_figure
+
+        curves = {label: record.curves for label, record in zip(self.labels(), self.records, strict=True)}
+        return comparison_figure(curves, log_steps=log_steps)
+
+    def rows(self) -> list[list[str]]:
+        """As people read it: a line for each setting that differs and for each number, a column for each run."""
+        found = [[name, *map(str, values)] for name, values in self.settings.items()]
+        return found + [
+            [name.replace("_", " "), *(cell(name, v) for v in values)] for name, values in self.numbers.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        return html_rows(("", *self.names), self.rows())
+
+
+def cell(name: str, value: Any) -> str:
+    if name.endswith("accuracy"):
+        return percent(value)
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def compare(*runs: Run | str | Path, out: str | Path | None = None) -> Comparison:
+    """Runs side by side: curves on one figure, the settings that differ, the last numbers.
+
+    Args:
+        runs: two or more runs, or their folders; those that are still training are taken as far as they are.
+        out: where to write the figure: OUT.png and OUT.svg; nothing is written without it.
+
+    Returns:
+        A `Comparison`: `settings`, `numbers`, `table` and `plot()`.
+    """
+    if len(runs) < 2:
+        raise InputError(f"compare takes two runs or more, got {len(runs)}; give their folders")
+    records = tuple(record_of(run, place) for place, run in enumerate(runs, start=1))
+    numbers: dict[str, list[Any]] = {"step": [int(record.curves["step"][-1]) for record in records]}
+    numbers |= {name: [record.last(name) for record in records] for name in Metrics._fields}
+    for name, column in (("memorised_at", "train_accuracy"), ("grokked_at", "test_accuracy")):
+        numbers[name] = [passed_at(record.curves, column) for record in records]
+    numbers["outcome"] = [outcome(record) for record in records]
+    settings = differences([record.config for record in records])
+    found = Comparison(unique([record.name for record in records]), settings, numbers, (), records)
+    if out is None:
+        return found
+    from modgrok.figures.style import save_figure
+
+    files = tuple(save_figure(found.plot(), out))
+    return Comparison(found.names, settings, numbers, files, records)
+
+
+def record_of(run: Run | str | Path, place: int) -> Recorded:
+    if isinstance(run, Run):
+        return Recorded(str(run.folder or f"run {place}"), run.config, run.curves, run.folder)
+    return recorded(Path(run))
+
+
+def unique(names: Sequence[str]) -> tuple[str, ...]:
+    """The last parts of paths where these tell them apart, else the paths."""
+    last = [Path(name).name for name in names]
+    return tuple(last if len(set(last)) == len(last) else names)

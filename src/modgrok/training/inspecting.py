@@ -1,0 +1,88 @@
+"""The verb inspect: a network or a run looked at, with its training rows and its film where they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool
+
+from modgrok.files import write_parquet
+from modgrok.inspection.film import film_of
+from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
+from modgrok.networks.network import Network
+from modgrok.networks.verification import as_network
+from modgrok.training.data import train_count
+from modgrok.training.snapshots import snapshots_in
+from modgrok.training.steps import split_of
+
+NEURONS, SNAPPED, FILM, GIF = "neurons.parquet", "snapped.safetensors", "film.parquet", "film.gif"
+
+
+def inspect(
+    network: Any,
+    *,
+    order: str = "auto",
+    film: Iterable[tuple[int, Network]] | None = None,
+    out: str | Path | None = None,
+) -> Inspection:
+    """What a network computes: its logits for every model, and the waves in the weights of a circuit of experts.
+
+    Args:
+        network: a network, a run, or the path of either.
+        order: the order of residues for the weights of experts: additive, multiplicative, witness, or auto, the one of
+            the function.
+        film: pairs of a step and the network as it was then; by default the snapshots of a run that kept some.
+        out: a folder for figures, tables and the snapped network; nothing is written without it.
+
+    Returns:
+        An `Inspection`; `to_json()` has the numbers, `plot_logits()`, `plot_phases()`, … the figures.
+
+    >>> from modgrok.compiler.compiling import compile
+    >>> inspect(compile("n1 + n2", 11)).order
+    'additive'
+    """
+    found = inspect_network(as_network(network), order=order)
+    found = found.but(training=training_rows(found.network))
+    film = kept_film(network) if film is None else film
+    if film is not None:
+        found = found.but(film=film_of(film, final=found.logits, training=found.training))
+    return found if out is None else written(found, Path(out))
+
+
+def kept_film(network: Any) -> Iterable[tuple[int, Network]] | None:
+    """The snapshots of a run, or of the one in a folder; None where there are none."""
+    is_path = isinstance(network, (str, Path))
+    kept = snapshots_in(Path(network)) if is_path else getattr(network, "snapshots", {})
+    return kept.items() if kept else None
+
+
+def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
+    """Which rows of the table a network was trained on; None where its settings do not tell."""
+    settings = network.settings
+    if network.method != "trained" or not {"seed", "fraction"} <= set(settings):
+        return None
+    mask = np.zeros(network.rows, bool)
+    mask[np.asarray(split_of(settings["seed"], network.rows))[: train_count(settings["fraction"], network.rows)]] = True
+    return mask
+
+
+def written(found: Inspection, folder: Path) -> Inspection:
+    """The same inspection, with its figures and tables in a folder."""
+    from modgrok.figures.inspection import inspection_figures
+    from modgrok.figures.style import save_figures
+
+    files = []
+    if found.snapped is not None:
+        files += [folder / NEURONS, folder / SNAPPED]
+        write_parquet(files[0], neuron_columns(found))
+        found.snapped.save(files[1])
+    if found.film is not None:
+        from modgrok.figures.film import save_animation
+
+        files += [folder / FILM, folder / GIF]
+        write_parquet(folder / FILM, found.film.columns())
+        save_animation(found.film, folder / GIF)
+    return found.but(files=(*files, *save_figures(inspection_figures(found), folder)))

@@ -1,0 +1,180 @@
+"""What people see of a training while it runs: on a terminal, in a notebook, and in a pipe.
+
+`live_view` gives a function that takes a `Point` for each measurement. The same view shows a training of this process
+(`training.runs`) and one that another process writes to its folder (`training.watching`).
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+from rich.table import Table
+
+from modgrok.progress import html_bar, line_every_few_seconds, notebook_output
+from modgrok.results import percent
+from modgrok.training.config import TrainConfig
+from modgrok.training.diagnosis import LEARNED
+
+LEVELS = "▁▂▃▄▅▆▇█"
+SPARKS = 24
+"""Characters of the small curve of an accuracy on a terminal."""
+WIDTH, HEIGHT = 240, 40
+"""Of the small curves in a notebook, in pixels."""
+TRAIN_COLOUR, TEST_COLOUR = "#3b5bdb", "#e8590c"
+
+
+class Point(NamedTuple):
+    """What a live view sees: the last row of the metrics, and the steps and seconds of this sitting."""
+
+    row: dict[str, float]
+    steps: int
+    seconds: float
+
+    @property
+    def rate(self) -> str:
+        return f"{self.steps / self.seconds:.0f} steps/s" if self.seconds > 0 else ""
+
+
+OnPoint = Callable[[Point], None]
+
+
+class History:
+    """The accuracies that a view has seen, and when each passed 99 %."""
+
+    def __init__(self) -> None:
+        self.accuracies: dict[str, list[float]] = {"train": [], "test": []}
+        self.passed: dict[str, int | None] = {"train": None, "test": None}
+
+    def add(self, point: Point) -> int:
+        """Remembers a point; returns its step."""
+        step = int(point.row["step"])
+        for part, seen in self.accuracies.items():
+            seen.append(point.row[f"{part}_accuracy"])
+            if self.passed[part] is None and seen[-1] >= LEARNED:
+                self.passed[part] = step
+        return step
+
+
+@contextmanager
+def live_view(config: TrainConfig, console: Console, beginning: str = "compiling …") -> Iterator[OnPoint]:
+    """A bar, numbers and small curves on a terminal and in a notebook; elsewhere, a line every few seconds."""
+    if console.is_jupyter:
+        yield notebook_view(config)
+    elif console.is_terminal:
+        with terminal_view(config, console, beginning) as on_point:
+            yield on_point
+    else:
+        with lines_view(config, console, beginning) as on_point:
+            yield on_point
+
+
+def title(config: TrainConfig) -> str:
+    return f"{config.expression} mod {config.modulus}"
+
+
+@contextmanager
+def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterator[OnPoint]:
+    now = beginning
+
+    def on_point(point: Point) -> None:
+        nonlocal now
+        now = f"{line_of(point.row, config.steps)}, {point.rate}"
+
+    with line_every_few_seconds(console, lambda: f"{title(config)}: {now}"):
+        yield on_point
+
+
+def line_of(row: Mapping[str, float], steps: int) -> str:
+    """A measurement in one line."""
+    known = [part for part in ("train", "test") if isfinite(row[f"{part}_accuracy"])]
+    parts = [f"{part} {percent(row[f'{part}_accuracy'])} (loss {row[f'{part}_loss']:.3g})" for part in known]
+    return ", ".join([f"step {int(row['step']):,} of {steps:,}", *parts])
+
+
+@contextmanager
+def terminal_view(config: TrainConfig, console: Console, beginning: str) -> Iterator[OnPoint]:
+    bar = Bar(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+    task = bar.add_task(title(config), total=config.steps, rate=beginning)
+    history = History()
+    with Live(bar, console=console, refresh_per_second=8, transient=True) as live:
+
+        def on_point(point: Point) -> None:
+            step = history.add(point)
+            bar.update(task, completed=step, rate=point.rate)
+            live.update(Group(bar, numbers_table(point.row, history.passed, history.accuracies)))
+
+        yield on_point
+
+
+def numbers_table(
+    row: Mapping[str, float],
+    passed: Mapping[str, int | None],
+    accuracies: Mapping[str, Sequence[float]] | None = None,
+) -> Table:
+    """Loss, accuracy, and when the accuracy passed 99 %, for the training and the test rows; its course, if given."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("", "loss", "accuracy", "99 % at step"):
+        table.add_column(name, justify="right" if name else "left")
+    for part in ("train", "test"):
+        accuracy, loss = row[f"{part}_accuracy"], row[f"{part}_loss"]
+        if isfinite(accuracy):
+            when = passed[part]
+            curve = [] if accuracies is None else [sparkline(accuracies[part])]
+            table.add_row(part, f"{loss:.6f}", percent(accuracy), "not yet" if when is None else str(when), *curve)
+    return table
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Numbers from 0 to 1 as a row of blocks, from the first to the last.
+
+    >>> sparkline([0, 0.5, 1])
+    '▁▅█'
+    """
+    chosen = thinned(values, SPARKS)
+    return "".join(LEVELS[min(int(value * len(LEVELS)), len(LEVELS) - 1)] for value in chosen if isfinite(value))
+
+
+def thinned(values: Sequence[float], most: int) -> list[float]:
+    """At most so many of the values, evenly, the first and the last among them."""
+    places = np.unique(np.linspace(0, len(values) - 1, min(most, len(values))).round().astype(int))
+    return [values[place] for place in places]
+
+
+def notebook_view(config: TrainConfig) -> OnPoint:
+    show, history = notebook_output(), History()
+    show(html_bar(f"{title(config)}, compiling; steps", 0, config.steps), True)
+
+    def on_point(point: Point) -> None:
+        step = history.add(point)
+        bar = html_bar(f"{title(config)}, {point.rate}; steps", step, config.steps)
+        numbers = html.escape(line_of(point.row, config.steps))
+        show(f"{bar}<br>{small_curves(history.accuracies)}<br><small>{numbers}</small>", step >= config.steps)
+
+    return on_point
+
+
+def small_curves(accuracies: Mapping[str, Sequence[float]]) -> str:
+    """The accuracies so far as a small picture: training rows and test rows."""
+    lines = []
+    for part, colour in (("train", TRAIN_COLOUR), ("test", TEST_COLOUR)):
+        values = [value for value in thinned(accuracies[part], WIDTH) if isfinite(value)]
+        places = np.linspace(0, WIDTH, max(2, len(values)))
+        points = " ".join(f"{x:.0f},{HEIGHT - 1 - (HEIGHT - 2) * y:.1f}" for x, y in zip(places, values, strict=False))
+        lines.append(f"<polyline points='{points}' fill='none' stroke='{colour}'/>")
+    return f"<svg width='{WIDTH}' height='{HEIGHT}' role='img'>{''.join(lines)}</svg>"

@@ -1,0 +1,247 @@
+"""A run: one training with its settings, metrics, network and snapshots; in memory, or read from its folder."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modgrok.errors import InputError
+from modgrok.files import read_columns, read_json, write_json, write_parquet
+from modgrok.inspection.inspecting import Inspection
+from modgrok.inspection.order import Order, function_order
+from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.loss_law.law import expected_from_loss
+from modgrok.networks.network import Network
+from modgrok.networks.storage import WEIGHTS, load
+from modgrok.results import Result, frame, html_table, percent, plain
+from modgrok.training.config import TrainConfig
+from modgrok.training.data import train_count
+from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
+from modgrok.training.inspecting import inspect
+from modgrok.training.run_folder import FILES, MADE_BY, METRICS, NEURONS, RESULT, load_config
+from modgrok.training.snapshots import Snapshots, snapshots_in
+from modgrok.training.steps import Metrics
+
+if TYPE_CHECKING:
+    from modgrok.figures.style import Figure
+
+
+def about(config: TrainConfig) -> str:
+    """Model, width, optimiser, rate and decay of a training, in words."""
+    return (
+        f"{config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}, "
+        f"decay {config.weight_decay:g}"
+    )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Result):
+    """A training that was made, or loaded from its folder.
+
+    `curves` and `neurons` are columns by name; `network` is the trained network, `snapshots` are networks on the way
+    to it; `folder` is None for a run that is in memory alone. `seconds` and `steps_per_second` are of the last sitting,
+    without compilation; `reused` tells that the run had been finished before.
+    """
+
+    config: TrainConfig
+    network: Network
+    curves: dict[str, np.ndarray]
+    neurons: dict[str, np.ndarray]
+    seconds: float
+    steps_per_second: float
+    device: str
+    folder: Path | None = None
+    snapshots: Snapshots = field(default_factory=dict)
+    reused: bool = False
+
+    @property
+    def metrics(self) -> Any:
+        """One row for each measured step: a pandas DataFrame where pandas is installed, else `curves`."""
+        return frame(self.curves)
+
+    @property
+    def step(self) -> int:
+        return int(self.curves["step"][-1])
+
+    @property
+    def finished(self) -> bool:
+        return self.step == self.config.steps
+
+    @property
+    def final(self) -> dict[str, float]:
+        """The last row of the metrics."""
+        return {name: self.curves[name][-1].item() for name in Metrics._fields}
+
+    @property
+    def memorised_at(self) -> int | None:
+        """The first measured step with 99 % of the training rows right."""
+        return passed_at(self.curves, "train_accuracy")
+
+    @property
+    def grokked_at(self) -> int | None:
+        """The first measured step with 99 % of the test rows right."""
+        return passed_at(self.curves, "test_accuracy")
+
+    @property
+    def train_rows(self) -> int:
+        return train_count(self.config.fraction, self.network.rows)
+
+    @property
+    def residue_order(self) -> Order:
+        """The order of residues in which periodicity was measured."""
+        return function_order(self.config.expression, self.config.modulus, self.config.order)
+
+    @property
+    def ipr_blocks(self) -> list[str]:
+        """The variables, and the readout, whose weights the IPR is the mean over: those that have places."""
+        used, names = self.network.model.blocks(self.network.params).places, [*self.network.variables, "readout"]
+        with_places = self.residue_order.axes(self.network.variables)
+        return [name for k, name in enumerate(names) if k in used and name in with_places]
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What became of the training, in words; None for a run that was stopped before its first measurement."""
+        return diagnose(self.config, self.curves) if self.step > 0 else None
+
+    @cached_property
+    def expected(self) -> Expectation:
+        """The test accuracy that the training loss alone stands for: the loss law."""
+        if self.step == 0:
+            return not_covered("the network has not been trained yet", "training loss")
+        return expected_from_loss(self.final["train_loss"], replace(self.config, steps=self.step))
+
+    @property
+    def title(self) -> str:
+        return f"{self.config.expression} mod {self.config.modulus}"
+
+    @property
+    def about(self) -> str:
+        """Model, width, optimiser, rate and decay, in words."""
+        return about(self.config)
+
+    @property
+    def outcome(self) -> str:
+        """One word: that of the diagnosis, or untrained."""
+        return "untrained" if self.diagnosis is None else self.diagnosis.outcome
+
+    def at(self, step: int) -> Network:
+        """The network as it was at a step: one of `snapshots`, or the last.
+
+        >>> from modgrok.training.runs import train
+        >>> run = train("n1 + n2", 5, width=4, steps=10, snapshots=4)
+        >>> list(run.snapshots)
+        [0, 1, 3, 10]
+        >>> run.at(3).method
+        'trained'
+        """
+        if step == self.step:
+            return self.network
+        if step in self.snapshots:
+            return self.snapshots[step]
+        kept = sorted({*self.snapshots, self.step}, key=lambda other: abs(other - step))
+        nearest = " and ".join(map(str, sorted(kept[:2])))
+        raise InputError(f"no network was kept at step {step}; nearest are those at {nearest}: see run.snapshots")
+
+    def plot(self, *, log_steps: bool = False) -> Figure:
+        """Losses, accuracies and the mean IPR over the steps, and the IPR of neurons before and after."""
+        from modgrok.figures.training import training_figure
+
+        return training_figure(self.curves, self.neurons, self.title, log_steps)
+
+    def inspect(self, **options: Any) -> Inspection:
+        """What the trained network computes, and its film where there are snapshots: `mg.inspect` with its options."""
+        return inspect(self, **options)
+
+    @property
+    def files(self) -> list[Path]:
+        paths = [] if self.folder is None else [self.folder / name for name in FILES]
+        return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
+
+    def summary(self) -> str:
+        final = self.final
+        return (
+            f"{self.title}, {self.about}, step {self.step}: "
+            f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, {self.outcome}"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """The summary of the run; numbers that do not exist are null."""
+        return plain(
+            {
+                "config": self.config,
+                "folder": self.folder,
+                "finished": self.finished,
+                "reused": self.reused,
+                "step": self.step,
+                "final": self.final,
+                "memorised_at": self.memorised_at,
+                "grokked_at": self.grokked_at,
+                "order": self.residue_order.name,
+                "ipr_blocks": self.ipr_blocks,
+                "train_rows": self.train_rows,
+                "test_rows": self.network.rows - self.train_rows,
+                "seconds": self.seconds,
+                "steps_per_second": self.steps_per_second,
+                "device": self.device,
+                "diagnosis": self.diagnosis,
+                "expected_accuracy": self.expected,
+                "files": self.files,
+            }
+        )
+
+    def _repr_html_(self) -> str:
+        final = self.final
+        facts = {
+            "step": f"{self.step} of {self.config.steps}",
+            "training rows": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
+            "test rows": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
+            "mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)",
+            "diagnosis": "none: stopped before the first measurement"
+            if self.diagnosis is None
+            else self.diagnosis.text,
+        }
+        if self.folder is not None:
+            facts["folder"] = str(self.folder)
+        return html_table(facts, f"{self.title}, {self.about}")
+
+
+def load_run(folder: str | Path) -> Run:
+    """The run in a folder, as far as it was written.
+
+    Args:
+        folder: a folder that `train` wrote.
+
+    Returns:
+        The `Run`; it is `reused`, and `resume` goes on with it.
+    """
+    folder = Path(folder)
+    config, stored = load_config(folder), read_json(folder / RESULT)
+    metrics, neurons = read_columns(folder / METRICS, MADE_BY), read_columns(folder / NEURONS, MADE_BY)
+    seconds, rate = (stored.get(name) or 0.0 for name in ("seconds", "steps_per_second"))
+    return Run(
+        config,
+        load(folder),
+        metrics,
+        neurons,
+        seconds,
+        rate,
+        stored.get("device", ""),
+        folder,
+        snapshots_in(folder),
+        reused=True,
+    )
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Everything but checkpoint and snapshots; the summary last, so that it stands for a folder that is whole."""
+    from modgrok.figures.style import save_figure
+
+    write_parquet(folder / METRICS, run.curves)
+    write_parquet(folder / NEURONS, run.neurons)
+    run.network.save(folder / WEIGHTS)
+    save_figure(run.plot(), folder / "curves")
+    write_json(folder / RESULT, run.to_json())
