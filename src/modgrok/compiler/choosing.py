@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, variables
+from modgrok.algebra.expression import Tree, variable_names, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import value_table
 from modgrok.compiler.certificate import step_margin
@@ -112,8 +112,10 @@ def groupings(items: Sequence[int]) -> Iterator[list[list[int]]]:
 def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
     """Plans of one two-input expert for a function of two variables that is in one of the separable families."""
     if len(variables(tree)) == 2 and modulus <= LARGEST_DECISION:
+        names = variable_names(tree)
         for witness in witnesses(value_table(tree, modulus), modulus):
-            yield from (plan_from_witness(tree, modulus, witness, fold=fold) for fold in (True, False))
+            for fold in (True, False):
+                yield plan_from_witness(names, (modulus,) * 2, modulus, witness, fold=fold)
 
 
 def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -15,7 +16,7 @@ from modgrok.algebra.expression import Tree, to_text, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import reduce, value_table
 from modgrok.compiler.planner import Planner, Signal
-from modgrok.compiler.steps import ABSORBED, Plan, Step, Table, filled
+from modgrok.compiler.steps import ABSORBED, Plan, Step, Table, filled, sum_step
 from modgrok.errors import InputError
 from modgrok.separable import Witness
 
@@ -65,21 +66,28 @@ def plan_by_remainders(
     return planner.plan(planner.join(signals, to_text(tree)), fold=fold)
 
 
-def plan_from_witness(tree: Tree, modulus: int, witness: Witness, *, fold: bool = True) -> Plan:
-    """One expert for a function that is h(g1 + g2) over some cyclic group, as a witness says.
+def plan_from_witness(
+    names: Sequence[str], sizes: Sequence[int], values: int, witness: Witness, *, fold: bool = True
+) -> Plan:
+    """One expert for a function that is h(g1 + g2 + …) over some cyclic group, as a witness says.
 
     Not folded, the expert puts out the element of the group (one more symbol stands for the absorbing one) and h
     is an expert of its own.
     """
-    planner = Planner(tree, modulus, flat=False)
-    text = f"h(g1({planner.names[0]}) + g2({planner.names[1]})) over Z_{witness.group_order}"
+    parts = " + ".join(f"g{s}({name})" for s, name in enumerate(names, start=1))
+    text = f"h({parts}) over Z_{witness.group_order}"
     step = witness_step(witness, text)
-    values = [0 if value is None else value for value in (*witness.h, witness.h_absorbing)]
-    return planner.plan(planner.share(step).relabelled(np.array(values[: step.classes]), text), fold=fold)
+    h = np.array([0 if value is None else value for value in (*witness.h, witness.h_absorbing)])[: step.classes]
+    if not fold:
+        relabelling = sum_step((len(names),), [h], values, text, kind="relabel")
+        return Plan(tuple(names), tuple(sizes), (step, relabelling))
+    absorbed = None if step.absorbed is None else int(h[step.absorbed])
+    folded = replace(step, outputs=h[step.outputs], absorbed=absorbed, classes=values)
+    return Plan(tuple(names), tuple(sizes), (folded,))
 
 
 def witness_step(witness: Witness, text: str) -> Step:
-    """The expert that puts out g1 + g2, with the symbol after the last one for the absorbing element."""
+    """The expert that puts out g1 + g2 + …, with the symbol after the last one for the absorbing element."""
     tables, order = witness_tables(witness), witness.group_order
     absorbed = order if bool((tables == ABSORBED).any()) else None
     classes = order if absorbed is None else order + 1
