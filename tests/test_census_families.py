@@ -86,5 +86,14 @@ def test_names_that_are_neither_family_nor_template_are_refused():
         check_family("two-monomial")
     with pytest.raises(InputError, match="functions of n1 and n2"):
         check_family("{a}x + n3")
-    with pytest.raises(InputError, match=r"got 15 = 3 · 5"):
-        make_table("random", 15, 0)
+    with pytest.raises(InputError, match="modulus must be at least 2, got 1"):
+        make_table("random", 1, 0)
+
+
+def test_modulo_a_number_that_is_no_prime_a_table_has_the_values_of_its_expression():
+    for modulus in (12, 16, 35):
+        parts = (table := make_table("three-monomials", modulus, 2)).expression.split(" + ")
+        for x, y in [(0, 0), (2, 3), (6, 10), (4, 9)]:
+            assert table.values[x, y] == sum(c * x**k * y**e for c, k, e in map(numbers, parts)) % modulus
+        values = make_table("function-of-powers", modulus, 1).values
+        assert values.shape == (modulus, modulus) and values.min() >= 0 and values.max() < modulus

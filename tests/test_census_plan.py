@@ -2,8 +2,10 @@
 
 import json
 
+import numpy as np
 import pytest
 
+from modgrok.censuses.families import make_table, own_functions
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.errors import InputError
 
@@ -31,17 +33,33 @@ def test_share_takes_the_first_tables_and_seeds_train_them_again():
     assert len({(n.table_seed, n.seed) for n in networks}) == 6 and all(0 <= n.seed < 2**31 for n in networks)
 
 
+def test_a_block_may_name_its_families():
+    blocks = [SETTINGS | {"families": ["two-monomials"]}, SETTINGS | {"families": ["{a}x + {b}y^2"], "seeds": 3}]
+    plan = plan_from(PLAN | {"settings": blocks})
+    assert plan.size() == 4 * 3 + 4 * 2 * 3 == len(list(plan.networks()))
+    assert plan_from(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_moduli_need_not_be_primes():
+    plan = plan_from(PLAN | {"settings": [SETTINGS | {"moduli": [12]}]})
+    assert {network.train_rows for network in plan.networks()} == {72, 144}
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
         ({"steps": [20, 10]}, "steps must be rising"),
         ({"steps": ["a"]}, "steps takes whole numbers, got 'a'"),
-        ({"step": 3}, "unknown key 'step' in a plan; there are steps, tables, settings"),
+        ({"step": 3}, "unknown key 'step' in a plan; there are steps, tables, settings, fill"),
         ({"tables": {"randm": 3}}, "'randm' is neither a family"),
         ({"tables": {"random": 0}}, "tables.random must be at least 1, got 0"),
         ({"tables": {}}, "at least one family"),
         ({"tables": {"random": 10**9}}, "at most 1,000,000 networks"),
-        ({"settings": [SETTINGS | {"moduli": [15]}]}, "must be a prime for a census, got 15 = 3 · 5"),
+        ({"settings": [SETTINGS | {"moduli": [1]}]}, "modulus must be at least 2, got 1"),
+        ({"settings": [SETTINGS | {"families": ["random"]}]}, "settings ask for 'random', which has no number under"),
+        ({"settings": [SETTINGS | {"families": []}]}, "settings.families is empty"),
+        ({"settings": [SETTINGS | {"families": [3]}]}, "families takes names in quotes, got 3"),
+        ({"fill": "a"}, "fill takes numbers, got 'a'"),
         ({"settings": [SETTINGS | {"moduli": []}]}, "settings.moduli is empty"),
         ({"settings": [SETTINGS | {"widths": [0]}]}, "width must be a whole number from 1"),
         ({"settings": [SETTINGS | {"fractions": [1.5]}]}, "fraction must be above 0 and at most 1, got 1.5"),
@@ -70,9 +88,55 @@ def test_files_that_are_no_plans(tmp_path):
 def test_the_published_plans_are_plans():
     assert load_plan_size("plan.toml") >= 5000
     assert load_plan_size("small.toml") == 200
+    assert load_plan_size("large.toml") >= 100_000
 
 
 def load_plan_size(name):
     from pathlib import Path
 
     return load_plan(Path(__file__).parent.parent / "benchmarks" / "census" / name).size()
+
+
+def test_own_tables_are_a_family(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    sums = {p: np.add.outer(np.arange(p), np.arange(p)) % p for p in (5, 7)}
+    for name, p in (("b.npy", 7), ("a.npy", 5)):
+        np.save(tmp_path / name, sums[p])
+    settings = [{"moduli": [5, 7], "widths": [4], "fractions": [0.5]}]
+    plan = plan_from({"steps": 2, "tables": {"[ab].npy": 2, "random": 1}, "settings": settings})
+    assert [(n.family, n.modulus, n.table_seed) for n in plan.networks()] == [
+        ("[ab].npy", 5, 0),
+        ("random", 5, 0),
+        ("[ab].npy", 7, 1),
+        ("random", 7, 0),
+    ]
+    assert plan.size() == 4 and np.array_equal(make_table("[ab].npy", 7, 1).values, sums[7])
+    stored = json.loads(json.dumps(plan.to_json()))
+    assert plan_from(stored) == plan
+    stored["digests"]["[ab].npy"][0] = "of another table"
+    assert plan_from(stored) != plan
+
+
+@pytest.mark.parametrize(
+    "tables, message",
+    [
+        ({"none.csv": 1}, "no file is called none.csv"),
+        ({"seven.npy": 1}, r"seven.npy \(7 × 7 → 7\): no block of settings has the modulus 7"),
+        ({"five.npy": 2}, "asks for 2 tables, there are 1 such files"),
+        ({"wide.npy": 1}, r"a census has whole tables of n1 and n2 modulo one number, got wide.npy \(2 × 3 → 2\)"),
+        ({"partial.npy": 1}, "modulo one number, got partial.npy .* 1 of 4 cells unknown"),
+    ],
+)
+def test_own_tables_that_cannot_be_counted_are_refused(tmp_path, monkeypatch, tables, message):
+    monkeypatch.chdir(tmp_path)
+    own_functions.cache_clear()
+    for name, table in {
+        "five": np.zeros((5, 5), int),
+        "seven": np.zeros((7, 7), int),
+        "wide": np.zeros((2, 3), int),
+        "partial": np.array([[0, 1], [1, -1]]),
+    }.items():
+        np.save(tmp_path / f"{name}.npy", table)
+    settings = [{"moduli": [5], "widths": [4], "fractions": [0.5]}]
+    with pytest.raises(InputError, match=message):
+        plan_from({"steps": 2, "tables": tables, "settings": settings})

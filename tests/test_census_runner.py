@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import Future
 from pathlib import Path
 
 import jax
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.censuses import runner, store
+from modgrok.censuses import parts, runner, store
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.families import make_table
 from modgrok.censuses.plan import plan_from
@@ -35,8 +36,8 @@ PLAN = plan_from(
 SCRIPT = """
 import sys
 from pathlib import Path
-from modgrok.censuses import runner, store
-runner.LARGEST_CHUNK = 2
+from modgrok.censuses import parts, runner, store
+parts.LEAST_PARTS = 6
 runner.train_missing(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]))
 """
 
@@ -45,8 +46,8 @@ runner.train_missing(store.load_stored_plan(Path(sys.argv[1])), Path(sys.argv[1]
 def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("census") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
-        patch.setattr(runner, "LARGEST_CHUNK", 2)
-        assert runner.train_missing(PLAN, folder)
+        patch.setattr(parts, "LEAST_PARTS", 6)
+        assert runner.train_missing(PLAN, folder).finished
     return folder
 
 
@@ -54,15 +55,15 @@ def start(folder):
     return subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], env=os.environ | {"PYTHONHASHSEED": "0"})
 
 
-def kill_after(folder, chunks):
-    """Start the census, kill -9 it as soon as so many chunks are there, and say how many there are then."""
+def kill_after(folder, count):
+    """Start the census, kill -9 it as soon as so many parts are there, and say how many there are then."""
     process = start(folder)
     deadline = time.monotonic() + 240
-    while len(list(folder.glob("chunk-*"))) < chunks and time.monotonic() < deadline and process.poll() is None:
+    while len(list(folder.glob("part-*"))) < count and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.005)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    return len(list(folder.glob("chunk-*")))
+    return len(list(folder.glob("part-*")))
 
 
 def test_killed_twice_and_resumed_it_has_the_rows_of_an_unbroken_one(unbroken, tmp_path):
@@ -72,12 +73,9 @@ def test_killed_twice_and_resumed_it_has_the_rows_of_an_unbroken_one(unbroken, t
     second = kill_after(folder, first + 1)
     assert 1 <= first < second < 6
     assert start(folder).wait() == 0
-    written = [row for path in folder.glob("chunk-*") for row in pq.read_table(path)["network"].to_pylist()]
+    written = [row for path in folder.glob("part-*") for row in pq.read_table(path)["network"].to_pylist()]
     assert sorted(written) == sorted([*range(12)] * 2)
-    rows, whole = store.read_rows(folder), store.read_rows(unbroken)
-    assert rows.select(store.SETTINGS.names) == whole.select(store.SETTINGS.names)
-    for name in ("train_loss", "test_loss", "train_accuracy", "test_accuracy"):
-        np.testing.assert_allclose(rows[name].to_numpy(), whole[name].to_numpy(), rtol=1e-4, atol=1e-6)
+    assert store.read_rows(folder) == store.read_rows(unbroken), "to the last bit"
 
 
 def test_a_row_is_the_network_that_it_says(unbroken):
@@ -95,7 +93,8 @@ def test_a_row_is_the_network_that_it_says(unbroken):
 def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbroken, tmp_path):
     before = {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     reports = []
-    assert runner.train_missing(PLAN, unbroken, on_chunk=reports.append) and not reports
+    found = runner.train_missing(PLAN, unbroken, on_part=reports.append)
+    assert found.finished and found.networks == 0 and found.device_share is None and not reports
     assert before == {path: path.stat().st_mtime_ns for path in unbroken.iterdir()}
     other = dataclasses.replace(PLAN, steps=(5,))
     with pytest.raises(InputError, match="holds another plan's census"):
@@ -106,14 +105,16 @@ def test_a_finished_census_is_left_alone_and_a_folder_belongs_to_one_plan(unbrok
 
 
 def test_the_verb_takes_a_file_trains_annotates_and_goes_on(tmp_path):
-    plan, folder, chunks, done = tmp_path / "plan.toml", tmp_path / "census", [], []
+    plan, folder, parts, done = tmp_path / "plan.toml", tmp_path / "census", [], []
     plan.write_text("steps = 2\n[tables]\nrandom = 3\n[[settings]]\nmoduli = [5]\nwidths = [4]\nfractions = [0.5]\n")
-    first = runner.census(plan, folder, annotate=False, on_chunk=chunks.append, progress=lambda *now: done.append(now))
-    assert (first.networks, first.planned, first.finished) == (3, 3, True)
+    first = runner.census(plan, folder, annotate=False, on_part=parts.append, progress=lambda *now: done.append(now))
+    assert (first.networks, first.planned, first.finished, first.networks_trained) == (3, 3, True, 3)
+    assert first.networks_per_second > 0 and 0 < first.device_share <= 1
     assert "verdict" not in store.read_rows(folder).column_names
-    assert first.files == tuple(sorted(folder.glob("chunk-*.parquet"))) and len(chunks) == 1 and done == [(3, 3)]
-    again = runner.census(str(plan), str(folder), on_chunk=chunks.append)
-    assert len(chunks) == 1 and again.finished and len(store.read_annotated(folder)) == 3
+    assert first.files == (folder / "census.parquet",) and first.files[0].exists()
+    assert len(parts) == 3 and done == [(1, 3), (2, 3), (3, 3)]
+    again = runner.census(str(plan), str(folder), on_part=parts.append)
+    assert len(parts) == 3 and again.finished and len(store.read_annotated(folder)) == 3
     assert again.files[0] == folder / "census.parquet" and isinstance(again.to_json()["seconds"], float)
     assert repr(again) == f"<CensusRun: 3 of 3 networks are in {folder}>"
     with pytest.raises(InputError, match="above 0 seconds"):
@@ -125,14 +126,68 @@ def test_sums_of_whole_numbers_are_whole_numbers(unbroken):
     assert row == {"steps": 12 * 405, "list": [1, 2], "day": "2026-01-02"}
 
 
-def test_a_time_limit_stops_after_a_chunk_and_reports_what_is_left(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "LARGEST_CHUNK", 2)
+def test_a_time_limit_stops_after_a_part_and_reports_what_is_left(tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "LEAST_PARTS", 6)
     reports = []
-    assert not runner.train_missing(PLAN, tmp_path / "limited", time_limit=0.01, on_chunk=reports.append)
-    (report,) = reports
-    assert (report.networks_done, report.networks_total) == (2, 12)
-    assert report.seconds_left == pytest.approx(5 * report.elapsed)
-    assert store.finished_networks(tmp_path / "limited") == {0, 1}
+    found = runner.train_missing(PLAN, tmp_path / "limited", time_limit=0.01, on_part=reports.append)
+    assert not found.finished and found.networks == 2 * len(reports) < 12
+    assert (reports[0].networks_done, reports[0].networks_total, reports[0].networks) == (2, 12, 2)
+    assert reports[0].seconds_left == pytest.approx(5 * reports[0].elapsed)
+    assert reports[0].networks_per_second == pytest.approx(2 / reports[0].elapsed)
+    assert store.finished_networks(tmp_path / "limited") == set(range(found.networks))
+
+
+def test_slices_make_up_the_census(unbroken, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "LEAST_PARTS", 6)
+    for part in ("2/2", "1/2"):
+        assert runner.train_missing(PLAN, tmp_path / "sliced", part=part).networks == 6
+    assert store.read_rows(tmp_path / "sliced") == store.read_rows(unbroken).select(store.ROWS.names)
+
+
+def test_what_another_process_finished_meanwhile_is_left_alone(unbroken, tmp_path, monkeypatch):
+    """Two processes on one folder: the other one is as fast as this one, and does the parts from the end."""
+    monkeypatch.setattr(parts, "LEAST_PARTS", 6)
+    folder, others = tmp_path / "two", sorted(unbroken.glob("part-*"))
+
+    def copy(_):
+        path = others.pop()
+        if not (folder / path.name).exists():
+            (folder / path.name).write_bytes(path.read_bytes())
+
+    found = runner.train_missing(PLAN, folder, on_part=copy)
+    assert found.finished and found.networks < 12
+    assert store.read_rows(folder) == store.read_rows(unbroken).select(store.ROWS.names)
+
+
+def test_an_interruption_lets_what_is_in_training_end_and_begins_nothing_new(tmp_path):
+    """The pool of this test interrupts the process when the third part is submitted, and trains nothing."""
+
+    class Pool:
+        window = 3
+        submitted = 0
+
+        def submit(self, part):
+            self.submitted += 1
+            if self.submitted == 3:
+                raise KeyboardInterrupt
+            future = Future()
+            if self.submitted == 1:
+                future.set_running_or_notify_cancel()
+                future.set_result(part)
+            return future
+
+        def close(self):
+            raise AssertionError("the caller's business")
+
+    pool, ended = Pool(), []
+
+    def collect():
+        for part, _ in runner.in_window(pool, iter("abcdef")):
+            ended.append(part)
+
+    with pytest.raises(KeyboardInterrupt):
+        collect()
+    assert ended == ["a"] and pool.submitted == 3
 
 
 def test_annotations_stand_in_every_row_and_once(unbroken):

@@ -11,7 +11,7 @@ import pytest
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.censuses.families import make_table
-from modgrok.censuses.runner import order_of
+from modgrok.censuses.part_training import order_of
 from modgrok.errors import InputError
 from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
 from modgrok.inspection.spectrum import periodicity

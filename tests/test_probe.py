@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from modgrok.algebra.function import read_function
 from modgrok.answers import probe as probing
-from modgrok.answers.probe import probe_table
+from modgrok.answers.probe import probe_function
 from modgrok.censuses.families import expression_values
 
 
@@ -15,11 +16,11 @@ def short(monkeypatch):
 
 
 def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_that_is_all(short):
-    for table, modulus, reason in (
-        (expression_values("x y", 7), 7, "for modulus 43 to 113, not 7"),
-        (np.zeros((5, 5, 5), int), 5, "for modulus 43 to 113, not 5"),
+    for table, reason in (
+        (expression_values("x y", 7), "for modulus 43 to 113, not 7"),
+        (np.zeros((5, 5, 5), int), "for modulus 43 to 113, not 5"),
     ):
-        found = probe_table(table, modulus)
+        found = probe_function(read_function(table))
         assert (found.expected.value, found.expected.covered, found.expected.source) == (None, False, "probe")
         assert reason in found.expected.reason
         assert found.train_loss > 0 and 0 <= found.test_accuracy <= 1
@@ -27,7 +28,7 @@ def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_th
 
 
 def test_a_table_too_large_is_not_trained_on():
-    found = probe_table(np.zeros((43, 43, 43), int), 43)
+    found = probe_function(read_function(np.zeros((43, 43, 43), int)))
     assert (found.train_loss, found.test_accuracy, found.expected.value) == (None, None, None)
     assert "up to 65,536 cells, this one has 79,507" in found.expected.reason
     assert found.to_json()["train_loss"] is None
@@ -36,6 +37,6 @@ def test_a_table_too_large_is_not_trained_on():
 @pytest.mark.slow
 @pytest.mark.parametrize("text, low, high", [("8x^5 y + 34x^9 y^5", 0.95, 1.0), ("46x y^5 + 33x^3 y^10", 0.0, 0.1)])
 def test_a_probe_knows_what_networks_learn_outside_the_class(text, low, high):
-    found = probe_table(expression_values(text, 97), 97).to_json()
+    found = probe_function(read_function(text, 97)).to_json()
     assert low <= found["value"] <= high and found["source"] == "probe"
     assert abs(found["value"] - found["test_accuracy"]) < 0.1

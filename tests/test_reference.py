@@ -9,10 +9,13 @@ import pytest
 from planted_census import plant
 
 from modgrok import cli
+from modgrok.algebra.function import read_function
 from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.report import reproducing
 from modgrok.reproduction.registry import ITEMS
+from modgrok.separable import decide
+from modgrok.separable.checking import write_certificate
 from modgrok.training.runs import train
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
@@ -29,6 +32,7 @@ fractions = [0.5]
 
 INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("classify", ""): ("classify", "n1 n2", "--mod", "5"),
+    ("check", ""): ("check", "proof.json"),
     ("census", "PLAN"): ("census", "plan.toml", "--out", "trained"),
     ("census", "annotate"): ("census", "annotate", "planted"),
     ("census", "report"): ("census", "report", "planted"),
@@ -56,6 +60,8 @@ def workplace(tmp_path_factory):
     folder = tmp_path_factory.mktemp("workplace")
     (folder / "plan.toml").write_text(PLAN)
     plant(folder / "planted")
+    asked = read_function("n1 n2", 5)
+    write_certificate(folder / "proof.json", asked, [("additive", decide(asked.table, 5, False))])
     compile("n1 + n2", 5).save(folder / "net.safetensors")
     for seed, name in enumerate("ab"):
         train("n1 + n2", 5, width=4, steps=2, seed=seed, out=folder / "trained-runs" / name)
@@ -87,7 +93,7 @@ def test_the_printed_keys_are_the_documented_ones(command, action, workplace, mo
 
 def test_usage_options_and_defaults_come_from_the_parser():
     text = "\n".join(reference.section("classify"))
-    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--effort EFFORT] [--probe]" in text
+    assert "modgrok classify EXPRESSION [--mod P] [--fraction FRACTION] [--effort EFFORT] [--certificate FILE]" in text
     assert "| `--fraction FRACTION` | share of the table that would be trained on (default 0.5) |" in text
     assert "modgrok census query DIR SQL" in "\n".join(reference.section("census"))
     assert all(len(line) <= 120 for line in reference.page().splitlines() if not line.startswith(("|", "Every")))

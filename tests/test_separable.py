@@ -13,6 +13,7 @@ from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide
+from modgrok.separable.checkers import check_up_to
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
@@ -91,11 +92,19 @@ def test_outside_the_class_redundancy_is_what_twins_answer_and_nothing_is_called
     assert "not learnable" not in str(found).lower() and "unlearnable" not in str(found).lower()
 
 
-def test_a_composite_modulus_has_the_additive_family_only():
+def test_modulo_a_composite_number_the_multiplicative_family_is_that_of_all_smaller_groups():
     a, b = np.meshgrid(np.arange(15), np.arange(15), indexing="ij")
     found = classify_table((a + 2 * b**2) % 15, 15)
-    assert (found.status, [f.family for f in found.families]) == ("in-class", ["additive"])
-    assert any("15 = 3 · 5" in reason and "no multiplicative family" in reason for reason in found.reasons)
+    assert (found.status, found.family, found.group_order) == ("in-class", "additive", 15)
+    assert any("15 = 3 · 5" in reason and "all cyclic groups of order below 15" in reason for reason in found.reasons)
+    products = classify_table(a * b % 15, 15)
+    verdict = products.families[1].verdict
+    assert (products.status, verdict.group_order, verdict.up_to) == ("not-in-class", 14, True)
+    assert check_up_to(a * b % 15, 14, True, verdict.obstruction, up_to=True)
+    assert not check_up_to(a * b % 15, 40, True, verdict.obstruction, up_to=True)
+    cubes = (a[:9, :9] * b[:9, :9]) ** 3 % 9
+    witness = classify_table(cubes, 9).families[1].verdict.witness
+    assert witness.group_order < 9 and check_witness(cubes, witness.group_order, True, witness)
 
 
 THREE_VARIABLES = (

@@ -10,9 +10,10 @@ from separable_cases import CASES, table_of
 
 from modgrok.separable.automorphisms import ROWS, VALUES, Symmetries, decide_full
 from modgrok.separable.budget import Budget, LimitReached
+from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import as_group
-from modgrok.separable.guesses import guess_phases, guess_sizes
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
+from modgrok.separable.phases import guess_phases
 from modgrok.separable.reduction import absorbable_values, reduce_table
 from modgrok.separable.search import Search, Solution
 from modgrok.separable.symmetric import spreading_symmetries
@@ -97,12 +98,13 @@ def test_a_shift_of_the_rows_is_found_from_a_few_columns(values):
 
 def test_guesses_find_planted_solutions():
     cells = planted(29, 20, 18, 9, seed=1)
-    by_phase = guess_phases(cells, 29, np.random.default_rng(0), Budget(10**5))
+    by_phase = guess_phases(cells, as_group(29), np.random.default_rng(0), Budget(10**4))
     assert by_phase is not None and solves(cells, 29, by_phase)
-    reduced = reduce_table(planted(19, 10, 9, 4, seed=3))
-    assert reduced.fibre_bounds.sum() < 19
-    by_size = guess_sizes(reduced.cells, as_group(19), reduced.fibre_bounds, Budget(10**4))
-    assert by_size is not None and solves(reduced.cells, 19, by_size)
+    few_values = reduce_table(planted(19, 10, 9, 3, seed=3)).cells
+    by_climbing = Climb(few_values, as_group(19)).run(Budget(10**4))
+    assert by_climbing is not None and solves(few_values, 19, by_climbing)
+    with pytest.raises(LimitReached):
+        Climb(np.arange(81).reshape(9, 9), as_group(9)).run(Budget(200))
 
 
 def test_the_search_is_exhaustive_and_obeys_its_limits():

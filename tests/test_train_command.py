@@ -38,7 +38,7 @@ def test_every_setting_is_a_flag(tmp_path):
     parser = argparse.ArgumentParser()
     train.add_arguments(parser)
     flags = {action.dest for action in parser._actions}
-    assert set(vars(TrainConfig("n1", 2))) - {"modulus"} | {"mod"} <= flags
+    assert set(vars(TrainConfig("n1", 2))) - {"modulus", "function"} | {"mod", "table"} <= flags
     args = parser.parse_args(
         [*SMALL, "--learning-rate", "0.02", "--power", "3", "--order", "additive", "--eps", "1e-7"]
     )
@@ -92,7 +92,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize(
     "words, text",
     [
-        ([], "train needs an expression and a modulus"),
+        ([], 'train needs one function: modgrok train "n1 n2" --mod 97, or modgrok train --table mine.csv'),
         (["n1 n2"], "a modulus is needed; give mod=97"),
         (["--resume", "x", "--width", "3"], "only --steps may be given with it"),
         (["--resume", "/nowhere"], "/nowhere is not a run"),

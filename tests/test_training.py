@@ -1,7 +1,6 @@
 """Training against a plain NumPy loop with one-hot inputs in float64, written from the formulas."""
 
 import json
-from dataclasses import asdict
 from itertools import product
 
 import jax
@@ -248,7 +247,7 @@ def test_numbers_of_numpy_are_numbers():
     """They come from sweeps; a config is plain values, which its file holds."""
     config = TrainConfig("n1 n2", np.int64(97), width=np.int32(40), learning_rate=np.float64(0.01), seed=np.uint8(3))
     assert config == TrainConfig("n1 n2", 97, width=40, learning_rate=0.01, seed=3)
-    assert json.loads(json.dumps(asdict(config)))["width"] == 40
+    assert json.loads(json.dumps(config.to_json()))["width"] == 40
 
 
 def test_an_unknown_hyper_parameter_is_refused():

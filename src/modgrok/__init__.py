@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
     from modgrok.censuses.runner import CensusRun, census
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
+    from modgrok.separable.checking import Check, check
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 HOMES = {
+    "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
     "censuses.runner": ("CensusRun", "census"),
@@ -53,6 +56,7 @@ HOMES = {
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
+    "separable.checking": ("Check", "check"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -70,12 +74,14 @@ __all__ = [
     "Answer",
     "Benchmark",
     "CensusRun",
+    "Check",
     "Circuit",
     "Comparison",
     "Expectation",
     "Expert",
     "Exported",
     "ExpressionError",
+    "Function",
     "InputError",
     "Inspection",
     "ItemResult",
@@ -89,6 +95,7 @@ __all__ = [
     "Verification",
     "bench",
     "census",
+    "check",
     "classify",
     "compare",
     "compile",
@@ -99,6 +106,7 @@ __all__ = [
     "mix",
     "paper",
     "predict",
+    "read_function",
     "resume",
     "runs",
     "table",

@@ -23,7 +23,7 @@ from itertools import count, product
 from math import prod
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -134,10 +134,10 @@ def read_function(
     """
     if isinstance(function, Function):
         found = again(function, mod, at_least)
-    elif isinstance(function, Path) or (isinstance(function, str) and Path(function).suffix.lower() in SUFFIXES):
-        found = from_file(read_table(function), mod)
-    elif isinstance(function, str):
+    elif is_expression(function):
         found = from_expression(function, mod, at_least)
+    elif isinstance(function, (str, Path)):
+        found = from_file(read_table(function), mod)
     elif callable(function):
         found = from_callable(function, mod, sizes)
     else:
@@ -153,6 +153,11 @@ def read_function(
 
 
 # ---------------------------------------------------------------------------------------------- expressions
+
+
+def is_expression(function: Any) -> TypeGuard[str]:
+    """Whether it is the text of a polynomial, and not the path of a table."""
+    return isinstance(function, str) and Path(function).suffix.lower() not in SUFFIXES
 
 
 def from_expression(text: str, mod: int | None, at_least: int = 1) -> Function:

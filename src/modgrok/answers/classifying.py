@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from modgrok.algebra.function import Function, FunctionLike, read_function
-from modgrok.answers.probe import Probe, probe_table
+from modgrok.answers.probe import Probe, probe_function
 from modgrok.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.from_table import expected_from_table
@@ -108,7 +108,7 @@ accuracy not known>
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
     modulus = decided_modulus(asked)
-    found = classify_table(asked.table, modulus, fraction=fraction, effort=effort)
+    found = classify_table(asked.table, modulus, tree=asked.tree, fraction=fraction, effort=effort)
     expected = expected_from_table(
         asked.table,
         modulus,
@@ -116,7 +116,7 @@ accuracy not known>
         in_class=found.status == "in-class",
         redundancy=found.redundancy,
     )
-    trained = probe_table(asked.table, modulus, fraction=fraction, progress=progress) if probe else None
+    trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
         expression=asked.expression,
         variables=asked.variables,

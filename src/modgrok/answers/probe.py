@@ -11,18 +11,13 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
-import numpy as np
-from jaxtyping import Int
-
-from modgrok.inspection.order import table_order
+from modgrok.algebra.function import Function
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.law import expected_from_loss
 from modgrok.progress import Progress
 from modgrok.results import Result, percent
-from modgrok.training.config import TrainConfig, hyper
-from modgrok.training.data import train_count
+from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import Shape
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50
 LARGEST_PROBE = 1 << 16
@@ -52,27 +47,25 @@ class Probe(Result):
         return fields.pop("expected") | fields
 
 
-def probe_table(
-    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float = 0.5, progress: Progress | None = None
-) -> Probe:
+def probe_function(function: Function, *, fraction: float = 0.5, progress: Progress | None = None) -> Probe:
     """Train one network on `fraction` of a table, and say what its training loss stands for.
 
     Where the loss law was not measured the network is trained all the same, and what it reached is all there is;
     tables of more than `LARGEST_PROBE` cells are not trained on.
     """
     started = time.perf_counter()
-    if table.size > LARGEST_PROBE:
-        reason = f"probes train on tables of up to {LARGEST_PROBE:,} cells, this one has {table.size:,}"
+    if function.table.size > LARGEST_PROBE:
+        reason = f"probes train on tables of up to {LARGEST_PROBE:,} cells, this one has {function.table.size:,}"
         return Probe(not_covered(reason, "probe"), None, None, WIDTH, STEPS, fraction, time.perf_counter() - started)
-    text = " + ".join(f"n{k + 1}" for k in range(table.ndim))  # any function of as many variables
-    config = TrainConfig(text, modulus, width=WIDTH, steps=STEPS, fraction=fraction)
-    train_rows = train_count(fraction, table.size)
+    as_table = replace(function, expression=None)  # on all its variables, also those that the expression leaves out
+    config = TrainConfig.of(as_table, width=WIDTH, steps=STEPS, fraction=fraction)
+    ensemble = ensemble_of([config])
     metrics, _ = train_ensemble(
-        Shape(config.network_model(table.ndim), train_rows),
-        hyper(seed=np.array([config.seed]), train_rows=train_rows),
-        table.reshape(1, -1),
+        ensemble.shape,
+        ensemble.hyper,
+        ensemble.tables,
         steps=range(SEGMENT, STEPS + 1, SEGMENT),
-        orders=[table_order(table)],
+        orders=ensemble.orders,
         progress=progress,
     )
     loss, accuracy = (finite(values[0, -1]) for values in (metrics.train_loss, metrics.test_accuracy))

@@ -3,13 +3,17 @@
 A table is reproduced from (family, modulus, seed) alone. A family that is written as an expression draws
 coefficients from 1 … p-1 and exponents from 1 … 12, so most of its tables have repeated rows where an exponent shares
 a factor with p - 1. Any other name of a family is read as a template: an expression with letters in braces, such as
-"{a}x^2 y + {b}y^2", whose letters become random non-zero coefficients.
+"{a}x^2 y + {b}y^2", whose letters become random non-zero coefficients; or, where it ends in .csv, .npy or .parquet, as
+the path of one's own tables, which may have wildcards: seed k is the k-th file in the order of their names.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
+from glob import glob
+from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
 
@@ -18,8 +22,10 @@ from jaxtyping import Int
 from numpy.random import Generator
 
 from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.field import check_prime, powers
+from modgrok.algebra.field import check_modulus, powers
+from modgrok.algebra.function import Function, read_function
 from modgrok.algebra.polynomial import value_table
+from modgrok.algebra.table_files import SUFFIXES
 from modgrok.errors import InputError
 
 LARGEST_EXPONENT = 12
@@ -42,7 +48,9 @@ class Table(NamedTuple):
 
 def make_table(family: str, modulus: int, seed: int) -> Table:
     """The table that (family, modulus, seed) stands for."""
-    check_prime(modulus, "for a census")
+    check_modulus(modulus)
+    if is_file(family):
+        return Table(family, modulus, seed, None, own_table(family, modulus, seed))
     rng = np.random.default_rng([crc32(family.encode()), modulus, seed])
     if family in UNWRITTEN:
         return Table(family, modulus, seed, None, UNWRITTEN[family](modulus, rng))
@@ -62,6 +70,9 @@ def check_family(name: str) -> None:
     """An `InputError` unless `name` is a family or a template."""
     if name in FAMILIES:
         return
+    if is_file(name):
+        own_functions(name)
+        return
     try:
         make_table(name, 5, 0)
     except InputError as error:
@@ -70,6 +81,35 @@ def check_family(name: str) -> None:
             f"{name!r} is neither a family ({', '.join(FAMILIES)}) nor a template such as "
             f"'{{a}}x^2 y + {{b}}y^2': {cause}"
         ) from None
+
+
+# ---------------------------------------------------------------------------------------------- in files
+
+
+def is_file(family: str) -> bool:
+    return Path(family).suffix.lower() in SUFFIXES
+
+
+@lru_cache(maxsize=64)
+def own_functions(pattern: str) -> tuple[Function, ...]:
+    """The tables of the files that a path stands for, read once; each must be whole, of two variables, modulo p."""
+    paths = sorted(map(Path, glob(pattern)))
+    if not paths:
+        raise InputError(f"no file is called {pattern}; paths are those of the folder where the census is started")
+    found = tuple(read_function(path) for path in paths)
+    for path, function in zip(paths, found, strict=True):
+        if not function.square or function.known is not None or len(function.sizes) != 2:
+            raise InputError(
+                f"{path}: a census has whole tables of n1 and n2 modulo one number, got {function.summary()}"
+            )
+    return found
+
+
+def own_table(pattern: str, modulus: int, seed: int) -> Values:
+    functions = own_functions(pattern)
+    if not seed < len(functions) or functions[seed].modulus != modulus:
+        raise InputError(f"{pattern} has no table {seed} modulo {modulus}")
+    return functions[seed].table
 
 
 # ------------------------------------------------------------------------------------ written as expressions

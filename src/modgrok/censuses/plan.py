@@ -1,13 +1,16 @@
 """A census plan: which tables, at which settings. Read from TOML:
 
 steps = [500, 1000]                 # metrics are recorded at each; the last one ends the training
+fill = 0.5                          # optional: see `modgrok.censuses.parts`
 [tables]                            # how many tables of each family, or of each template, per modulus
 two-monomials = 90
 "{a}x^2 y + {b}y^2" = 8
+"mine/*.csv" = 4                    # one's own tables, each at its own modulus: the first of these files
 [[settings]]                        # every table is trained at every combination
 moduli = [43, 97]
 widths = [250, 500]
 fractions = [0.5]
+families = ["two-monomials"]        # optional: only these of the families above
 share = 1.0                         # of each family's tables, the first ones
 seeds = 1                           # trainings of each table, which differ in split and initial weights
 learning_rate = 0.005
@@ -18,8 +21,8 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 from math import ceil
 from pathlib import Path
@@ -27,8 +30,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from modgrok.algebra.field import check_prime
-from modgrok.censuses.families import check_family
+from modgrok.algebra.field import check_modulus
+from modgrok.censuses.families import check_family, is_file, own_functions
 from modgrok.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig
@@ -53,9 +56,12 @@ class CensusNetwork(NamedTuple):
     weight_decay: float
 
     @property
+    def train_rows(self) -> int:
+        return train_count(self.fraction, self.modulus**2)
+
+    @property
     def shape(self) -> Shape:
-        train_rows = train_count(self.fraction, self.modulus**2)
-        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), train_rows)
+        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), self.train_rows)
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,7 @@ class Settings:
     moduli: tuple[int, ...]
     widths: tuple[int, ...]
     fractions: tuple[float, ...]
+    families: tuple[str, ...] | None = None
     share: float = 1.0
     seeds: int = 1
     learning_rate: float = DEFAULTS["learning_rate"]
@@ -72,7 +79,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for modulus in self.moduli:
-            check_prime(modulus, "for a census")
+            check_modulus(modulus)
         for width, fraction in product(self.widths, self.fractions):
             TrainConfig("n1", 2, width=width, learning_rate=self.learning_rate, weight_decay=self.weight_decay)
             train_count(fraction, 4)
@@ -84,33 +91,60 @@ class Settings:
 
 @dataclass(frozen=True)
 class CensusPlan:
-    """A whole plan; `tables` maps a family or a template to its number of tables."""
+    """A whole plan; `tables` maps a family, a template or a path to its number of tables.
+
+    `digests` are those of the tables in files: what they hold is part of the plan.
+    """
 
     steps: tuple[int, ...]
     tables: Mapping[str, int]
     settings: tuple[Settings, ...]
+    fill: float = 0.5
+    digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not 0 < self.fill <= 1:
+            raise InputError(f"fill must be above 0 and at most 1, got {self.fill}")
         if not self.steps or self.steps[0] < 1 or list(self.steps) != sorted(set(self.steps)):
             raise InputError(f"steps must be rising whole numbers from 1 on, got {list(self.steps)}")
         for family, count in self.tables.items():
             check_family(family)
             if count < 1:
                 raise InputError(f"tables.{family} must be at least 1, got {count}; leave the family out for none")
+            if is_file(family):
+                self.check_files(family, count)
+        for family in (name for s in self.settings for name in s.families or ()):
+            if family not in self.tables:
+                raise InputError(f"settings ask for {family!r}, which has no number under [tables]; give it one")
         if self.size() > LARGEST_CENSUS:
             raise InputError(f"a census may have at most {LARGEST_CENSUS:,} networks, this plan has {self.size():,}")
         if self.size() != len({network[1:] for network in self.networks()}):
             raise InputError("two blocks of settings ask for the same networks; merge them")
 
+    def check_files(self, family: str, count: int) -> None:
+        """Own tables must be there, at moduli of the plan; their digests become part of it."""
+        functions = own_functions(family)
+        if count > len(functions):
+            raise InputError(f"tables.{family} asks for {count} tables, there are {len(functions)} such files")
+        for function in functions[:count]:
+            if not any(function.modulus in s.moduli for s in self.settings):
+                raise InputError(f"{function.title}: no block of settings has the modulus {function.modulus}")
+        if family not in self.digests:
+            known = {family: tuple(function.digest for function in functions[:count])}
+            object.__setattr__(self, "digests", {**self.digests, **known})
+
     def size(self) -> int:
         return sum(
-            len(s.moduli) * len(s.widths) * len(s.fractions) * s.seeds * sum(self.shared(s).values())
+            len(s.widths) * len(s.fractions) * s.seeds * len(members(family, count, modulus))
             for s in self.settings
+            for modulus in s.moduli
+            for family, count in self.shared(s).items()
         )
 
     def shared(self, settings: Settings) -> dict[str, int]:
         """How many tables of each family a block of settings trains."""
-        return {family: ceil(settings.share * count) for family, count in self.tables.items()}
+        chosen = self.tables if settings.families is None else settings.families
+        return {family: ceil(settings.share * count) for family, count in self.tables.items() if family in chosen}
 
     def networks(self) -> Iterator[CensusNetwork]:
         """Every training in order: networks of one shape follow each other."""
@@ -118,7 +152,7 @@ class CensusPlan:
         for s in self.settings:
             for modulus, width, fraction in product(s.moduli, s.widths, s.fractions):
                 for family, count in self.shared(s).items():
-                    for table_seed, k in product(range(count), range(s.seeds)):
+                    for table_seed, k in product(members(family, count, modulus), range(s.seeds)):
                         seed = training_seed(table_seed, k)
                         yield CensusNetwork(
                             number, family, table_seed, modulus, width, fraction, seed, s.learning_rate, s.weight_decay
@@ -127,7 +161,16 @@ class CensusPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
-        return {"steps": self.steps, "tables": self.tables, "settings": [dataclasses.asdict(s) for s in self.settings]}
+        own = {"digests": self.digests} if self.digests else {}
+        settings = [dataclasses.asdict(s) for s in self.settings]
+        return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill, **own}
+
+
+def members(family: str, count: int, modulus: int) -> Sequence[int]:
+    """The seeds of a family's first tables at a modulus; own tables have one modulus each."""
+    if not is_file(family):
+        return range(count)
+    return [k for k, function in enumerate(own_functions(family)[:count]) if function.modulus == modulus]
 
 
 def training_seed(table_seed: int, k: int) -> int:
@@ -151,7 +194,7 @@ def load_plan(path: Path) -> CensusPlan:
 
 def plan_from(content: Mapping[str, Any]) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
-    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list})
+    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill", "digests"))
     steps = content["steps"]
     tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
     blocks = [checked("settings", block, dict) for block in content["settings"]]
@@ -161,17 +204,22 @@ def plan_from(content: Mapping[str, Any]) -> CensusPlan:
         tuple(checked("steps", step, int) for step in (steps if isinstance(steps, list) else [steps])),
         tables,
         tuple(settings_from(block) for block in blocks),
+        checked("fill", content.get("fill", 0.5), float),
+        {family: tuple(found) for family, found in content.get("digests", {}).items()},
     )
 
 
 LISTS = {"moduli": int, "widths": int, "fractions": float}
+OPTIONAL_LISTS = {"families": str}
 NUMBERS = {"share": float, "seeds": int, "learning_rate": float, "weight_decay": float}
 
 
 def settings_from(block: Mapping[str, Any]) -> Settings:
-    check_keys("settings", block, dict.fromkeys(LISTS, list), optional=tuple(NUMBERS))
+    given = {name: kind for name, kind in OPTIONAL_LISTS.items() if block.get(name) is not None}
+    kinds = LISTS | given
+    check_keys("settings", block, dict.fromkeys(kinds, list), optional=(*OPTIONAL_LISTS, *NUMBERS))
     lists: dict[str, Any] = {
-        name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in LISTS.items()
+        name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in kinds.items()
     }
     for name, values in lists.items():
         if not values:
@@ -200,6 +248,6 @@ def checked(name: str, value: Any, kind: type) -> Any:
     if isinstance(value, int) and not isinstance(value, bool) and kind is float:
         return float(value)
     if not isinstance(value, kind) or isinstance(value, bool):
-        words = {int: "whole numbers", float: "numbers", dict: "blocks [[settings]]"}
+        words = {int: "whole numbers", float: "numbers", str: "names in quotes", dict: "blocks [[settings]]"}
         raise InputError(f"{name} takes {words[kind]}, got {value!r}")
     return value

@@ -1,47 +1,38 @@
-"""Run a census: networks of equal shape train side by side, and every finished chunk is on disk before the next.
+"""Run a census: its parts are trained one after the other, and a finished part is on disk before it is reported.
 
-Where a census is killed has no influence on its rows: a network is a function of its settings, chunks are files that
-are either whole or absent, and what is on disk is not trained again.
+Where a census is killed has no influence on its rows: parts follow from the plan alone (`censuses.parts`), a part is a
+file that is either whole or absent, and what is on disk is not trained again. Workers return rows and this process
+alone writes; two processes on one folder leave each other's finished parts alone and write the same bytes.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import groupby
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
-import pyarrow as pa
-
-from modgrok.algebra.expression import parse, variables
 from modgrok.censuses import annotation, store
-from modgrok.censuses.families import Table, make_table
-from modgrok.censuses.plan import CensusNetwork, CensusPlan, load_plan
+from modgrok.censuses.part_training import LocalExecutor, TrainedPart
+from modgrok.censuses.parts import Part, parts, slice_of, work
+from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.errors import InputError
-from modgrok.inspection.order import Order, function_order, table_order
 from modgrok.progress import Progress
 from modgrok.results import Result
-from modgrok.training import ensemble
-from modgrok.training.config import hyper
-from modgrok.training.steps import Metrics, Shape
-
-LARGEST_CHUNK = 144
-"""Most networks in a chunk: what a kill can lose at most."""
+from modgrok.training.steps import Shape
 
 
-class ChunkReport(NamedTuple):
-    """A chunk that has just been written; `work_*` counts in multiply-adds, which take about equal time."""
+class PartReport(NamedTuple):
+    """A part that has just been written. `networks_*` counts all that were asked for, the rest what this call does."""
 
     shape: Shape
     networks: int
-    seconds: float
     networks_done: int
     networks_total: int
+    networks_trained: int
     work_done: float
     work_total: float
     elapsed: float
@@ -50,19 +41,49 @@ class ChunkReport(NamedTuple):
     def seconds_left(self) -> float:
         return self.elapsed * (self.work_total - self.work_done) / max(self.work_done, 1.0)
 
+    @property
+    def networks_per_second(self) -> float:
+        return self.networks_trained / max(self.elapsed, 1e-9)
 
-OnChunk = Callable[[ChunkReport], None]
+
+OnPart = Callable[[PartReport], None]
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """What trains parts: `window` of them may be submitted before the first has ended."""
+
+    window: int
+
+    def submit(self, part: Part) -> Future[TrainedPart]: ...
+    def close(self) -> None: ...
+
+
+class Training(NamedTuple):
+    """What one call trained, and the share of its time in which the device had a part."""
+
+    finished: bool
+    networks: int
+    seconds: float
+    device_share: float | None
 
 
 @dataclass(frozen=True, repr=False)
 class CensusRun(Result):
-    """A census: its folder, how many of the planned networks are trained, and whether these are all."""
+    """A census: its folder, how many of the planned networks are there, and whether all that were asked for are.
+
+    `networks_trained`, `networks_per_second` and `device_share`, the share of the time in which the device had
+    networks to train, are those of this call; null where there was nothing left to train.
+    """
 
     folder: Path
     files: tuple[Path, ...]
     networks: int
     planned: int
     finished: bool
+    networks_trained: int
+    networks_per_second: float | None
+    device_share: float | None
     seconds: float
 
     def summary(self) -> str:
@@ -74,9 +95,10 @@ def census(
     plan: str | Path | CensusPlan,
     out: str | Path = "census",
     *,
+    part: str | None = None,
     time_limit: float = inf,
     annotate: bool = True,
-    on_chunk: OnChunk | None = None,
+    on_part: OnPart | None = None,
     progress: Progress | None = None,
 ) -> CensusRun:
     """Train every network of a plan that is not in the folder yet; a census that was stopped goes on.
@@ -84,9 +106,10 @@ def census(
     Arguments:
         plan: a TOML file (see `modgrok.censuses.plan`), or a plan.
         out: the folder of the census; it belongs to one plan.
-        time_limit: seconds of training, looked at after every chunk of networks.
+        part: "K/N" trains slice K of N and annotates nothing, so that N machines can share a census.
+        time_limit: seconds of training; no part begins that would end later, were it to last as long as the last one.
         annotate: whether to add verdicts and complexities to the rows in the end.
-        on_chunk: called after every chunk that has been written.
+        on_part: called after every part that has been written.
         progress: called with the networks that are trained, then with the rows that are annotated.
 
     Returns:
@@ -107,92 +130,134 @@ def census(
     if not isinstance(plan, CensusPlan):
         plan = load_plan(Path(plan))
 
-    def report(chunk: ChunkReport) -> None:
-        if on_chunk is not None:
-            on_chunk(chunk)
+    def report(done: PartReport) -> None:
+        if on_part is not None:
+            on_part(done)
         if progress is not None:
-            progress(chunk.networks_done, chunk.networks_total)
+            progress(done.networks_done, done.networks_total)
 
-    finished = train_missing(plan, folder, time_limit=time_limit, on_chunk=report)
-    if annotate:
+    trained = train_missing(plan, folder, part=part, time_limit=time_limit, on_part=report)
+    if part is None and annotate:
         annotation.annotate(folder, progress=progress)
-    networks = len(store.finished_networks(folder))
-    return CensusRun(folder, store.files(folder), networks, plan.size(), finished, time.perf_counter() - started)
-
-
-def train_missing(plan: CensusPlan, folder: Path, *, time_limit: float = inf, on_chunk: OnChunk | None = None) -> bool:
-    """Train what is missing in the folder, until the plan is done or the time is over; says whether it is done.
-
-    The limit is looked at after every chunk: the next one begins if it would end in time, were it to last as long.
-    """
-    began = time.monotonic()
-    store.claim(plan, folder)
-    networks = list(plan.networks())
-    finished = store.finished_networks(folder)
-    missing = [network for network in networks if network.number not in finished]
-    total, done, count = sum(work(network) for network in missing), 0.0, len(finished)
-    for shape, group in groupby(missing, key=lambda network: network.shape):
-        members = list(group)
-        started = time.monotonic()
-        for chunk in train(shape, members, plan.steps):
-            part = members[chunk.first : chunk.first + len(chunk.metrics.train_loss)]
-            store.write_chunk(folder, chunk_rows(part, chunk.metrics, plan.steps))
-            done, count, now = done + sum(map(work, part)), count + len(part), time.monotonic()
-            took = now - started
-            if on_chunk is not None:
-                on_chunk(ChunkReport(shape, len(part), took, count, len(networks), done, total, now - began))
-            if now - began + took > time_limit and count < len(networks):
-                return False
-            started = now
-    return True
-
-
-def work(network: CensusNetwork) -> float:
-    """Multiply-adds of one step of a network, up to a constant."""
-    return float(network.shape.train_rows) * network.width * network.modulus
-
-
-def train(shape: Shape, members: list[CensusNetwork], steps: tuple[int, ...]) -> Iterator[ensemble.Chunk]:
-    """The chunks of the members of one shape, at most `LARGEST_CHUNK` networks each."""
-    settings = hyper(
-        seed=np.array([member.seed for member in members]),
-        train_rows=shape.train_rows,
-        learning_rate=np.array([member.learning_rate for member in members]),
-        weight_decay=np.array([member.weight_decay for member in members]),
+    elif part is None and trained.networks:
+        store.gather(folder)
+    return CensusRun(
+        folder,
+        (folder / store.WHOLE,) if part is None else store.files(folder),
+        len(store.finished_networks(folder)),
+        plan.size(),
+        trained.finished,
+        trained.networks,
+        trained.networks / trained.seconds if trained.networks else None,
+        trained.device_share,
+        time.perf_counter() - started,
     )
-    tables = np.stack([table_of(member).values.reshape(-1) for member in members])
-    memory = min(ensemble.device_memory(), LARGEST_CHUNK * ensemble.network_bytes(shape))
-    orders = [order_of(member.family, member.modulus, member.table_seed) for member in members]
-    return ensemble.train_chunks(shape, settings, tables, steps=steps, orders=orders, memory=memory)
 
 
-@lru_cache(maxsize=4096)
-def order_of(family: str, modulus: int, table_seed: int) -> Order:
-    """The order of residues in which the periodicity of networks on this table is measured, as training would."""
-    table = make_table(family, modulus, table_seed)
-    if table.expression is not None and len(variables(parse(table.expression, modulus))) == table.values.ndim:
-        return function_order(table.expression, modulus)
-    return table_order(table.values)
+def train_missing(
+    plan: CensusPlan,
+    folder: Path,
+    *,
+    part: str | None = None,
+    time_limit: float = inf,
+    on_part: OnPart | None = None,
+    executor: Callable[[Sequence[Part], tuple[int, ...]], Executor] = LocalExecutor,
+) -> Training:
+    """Train the parts that are missing in the folder, until the plan or its slice is done or the time is over."""
+    began = time.monotonic()
+    asked = parts(plan) if part is None else slice_of(parts(plan), plan.steps[-1], part)
+    store.claim(plan, folder)
+    finished = store.finished_networks(folder)
+    todo = [p for p in asked if not all(member.number in finished for member in p.members)]
+    ledger = Ledger(asked, todo, plan.steps[-1], began)
+    if not todo:
+        return ledger.training(True)
+
+    def unfinished() -> Iterator[Part]:
+        """Parts to begin: those that no other process has finished meanwhile, while there is time."""
+        for p in todo:
+            if (path := store.part_path(folder, p.number)).exists() and len(store.read_file(path)):
+                ledger.leave(p)
+            elif p is todo[0] or ledger.in_time(time_limit):
+                yield p
+            else:
+                return
+
+    pool = executor(todo, plan.steps)
+    try:
+        for p, trained in in_window(pool, unfinished()):
+            store.write_rows(store.part_path(folder, p.number), trained.rows)
+            report = ledger.enter(p, trained)
+            if on_part is not None:
+                on_part(report)
+    finally:
+        pool.close()
+    return ledger.training(ledger.left == 0)
 
 
-def table_of(network: CensusNetwork) -> Table:
-    return make_table(network.family, network.modulus, network.table_seed)
+def in_window(pool: Executor, todo: Iterator[Part]) -> Iterator[tuple[Part, TrainedPart]]:
+    """Every part with its rows as it ends; at most `pool.window` of them are submitted at a time.
+
+    If the process is interrupted, what is in training is finished and given too, before the interruption goes on.
+    """
+    pending: dict[Future[TrainedPart], Part] = {}
+    interruption: KeyboardInterrupt | None = None
+    while True:
+        try:
+            while interruption is None and len(pending) < pool.window and (part := next(todo, None)) is not None:
+                pending[pool.submit(part)] = part
+            if not pending:
+                break
+            ended, _ = wait(pending, return_when=FIRST_COMPLETED)
+        except KeyboardInterrupt as interrupted:
+            if interruption is not None:
+                raise
+            interruption = interrupted
+            pending = {future: part for future, part in pending.items() if not future.cancel()}
+            continue
+        for future in ended:
+            yield pending.pop(future), future.result()
+    if interruption is not None:
+        raise interruption
 
 
-def chunk_rows(members: list[CensusNetwork], metrics: Metrics, steps: tuple[int, ...]) -> pa.Table:
-    """One row for each network and measured step."""
-    about = [
-        member._asdict()
-        | {"train_rows": member.shape.train_rows, "expression": table_of(member).expression, "steps": step}
-        for member in members
-        for step in steps
-    ]
-    columns = {
-        name: pa.array([row["number" if name == "network" else name] for row in about], store.ROWS.field(name).type)
-        for name in store.SETTINGS.names
-    }
-    measured = {
-        name: pa.array(values.reshape(-1), store.ROWS.field(name).type, from_pandas=True)
-        for name, values in metrics._asdict().items()
-    }
-    return pa.table(columns | measured, schema=store.ROWS)
+class Ledger:
+    """What a call has trained so far, and how long it took."""
+
+    def __init__(self, asked: Sequence[Part], todo: Sequence[Part], steps: int, began: float) -> None:
+        self.steps, self.began, self.last = steps, began, began
+        self.total = sum(len(part.members) for part in asked)
+        self.done = self.total - sum(len(part.members) for part in todo)
+        self.left, self.trained = len(todo), 0
+        self.work_total, self.work_done = sum(map(self.work, todo)), 0.0
+        self.took, self.busy, self.busy_until = 0.0, 0.0, began
+
+    def work(self, part: Part) -> float:
+        return work(part.shape, self.steps) * part.size
+
+    def in_time(self, limit: float) -> bool:
+        return time.monotonic() - self.began + self.took <= limit
+
+    def leave(self, part: Part) -> None:
+        """Another process finished this part."""
+        self.done, self.left, self.work_total = (
+            self.done + len(part.members),
+            self.left - 1,
+            self.work_total - self.work(part),
+        )
+
+    def enter(self, part: Part, trained: TrainedPart) -> PartReport:
+        """A part that has just been written; parts may overlap in time, the device is busy with any of them."""
+        networks, now = len(part.members), time.monotonic()
+        self.took, self.last = now - self.last, now
+        self.done, self.left, self.trained = self.done + networks, self.left - 1, self.trained + networks
+        self.work_done += self.work(part)
+        self.busy += max(0.0, trained.ended - max(trained.began, self.busy_until))
+        self.busy_until = max(self.busy_until, trained.ended)
+        return PartReport(
+            part.shape, networks, self.done, self.total, self.trained, self.work_done, self.work_total, now - self.began
+        )
+
+    def training(self, finished: bool) -> Training:
+        seconds = time.monotonic() - self.began
+        return Training(finished, self.trained, seconds, self.busy / seconds if self.trained else None)

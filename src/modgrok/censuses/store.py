@@ -1,11 +1,11 @@
 """The store of a census: a folder of Parquet files that are read as one table.
 
     plan.json              the plan; a folder belongs to one
-    chunk-00000120.parquet one finished chunk, named by its first network
+    part-000012.parquet    one finished part of the plan (`modgrok.censuses.parts`)
     census.parquet         all rows so far with what is known of their tables (`modgrok.censuses.annotation`)
 
-A row is one network at one measured step, with the key (network, steps). A row that stands both in a chunk and
-in census.parquet counts once, as it stands in the latter.
+A row is one network at one measured step, with the key (network, steps). A row that stands both in a part and
+in census.parquet counts once, as it stands in the latter. Folders of earlier versions have chunk-*.parquet for parts.
 """
 
 from __future__ import annotations
@@ -64,16 +64,19 @@ def write_rows(path: Path, rows: pa.Table) -> None:
         pq.write_table(rows, temporary, compression="zstd")
 
 
-def write_chunk(folder: Path, rows: pa.Table) -> Path:
-    path = folder / f"chunk-{rows['network'][0].as_py():08}.parquet"
-    write_rows(path, rows)
-    return path
+def part_path(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06}.parquet"
+
+
+def gather(folder: Path) -> None:
+    """Write all rows to census.parquet: the one file to keep or to send."""
+    write_rows(folder / WHOLE, read_rows(folder))
 
 
 def files(folder: Path) -> tuple[Path, ...]:
     """The files that hold the rows of a census."""
     whole = [folder / WHOLE] if (folder / WHOLE).exists() else []
-    return (*whole, *sorted(folder.glob("chunk-*.parquet")))
+    return (*whole, *sorted(folder.glob("part-*.parquet")), *sorted(folder.glob("chunk-*.parquet")))
 
 
 def read_rows(folder: Path) -> pa.Table:

@@ -9,6 +9,7 @@ COMMANDS = {
     "predict": "ask a network for one value",
     "export": "write a network for ONNX runtimes or PyTorch",
     "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
+    "check": "check the witness or the proof of a verdict against the table, independently",
     "train": "train networks on a function and watch them grok",
     "runs": "list the runs in a folder: what, which settings, how far, how good",
     "compare": "show runs side by side: curves on one figure, settings that differ, numbers",

@@ -15,14 +15,14 @@ from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
-from modgrok.censuses.runner import ChunkReport, census
+from modgrok.censuses.runner import PartReport, census
 from modgrok.commands.common import facts_table
 from modgrok.errors import InputError
 from modgrok.progress import progress_bar
 from modgrok.results import Result, plain
 
 USAGE = """\
-modgrok census PLAN [--out DIR] [--time-limit SECONDS] [--train-only]
+modgrok census PLAN [--out DIR] [--part K/N] [--time-limit SECONDS] [--train-only]
        modgrok census annotate DIR
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
@@ -58,9 +58,12 @@ KEYS = {
     "PLAN": SHARED
     | {
         "files": "those that hold the rows",
-        "networks": "that are trained",
+        "networks": "that are in the folder",
         "planned": "networks of the plan",
-        "finished": "whether these are all",
+        "finished": "whether all that were asked for are there",
+        "networks_trained": "by this call",
+        "networks_per_second": "of this call; or `null`",
+        "device_share": "share of the training time in which the device had networks; or `null`",
     },
     "annotate": SHARED | {"rows_total": "rows of the census", "rows_annotated": "those that had no annotations before"},
     "report": SHARED
@@ -92,16 +95,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, metavar="PATH", help="where PLAN, report and fit write; PLAN writes to census/ by default"
     )
+    parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: stop training in time")
     parser.add_argument("--train-only", action="store_true", default=None, help="PLAN: leave annotating for later")
 
 
 def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
-    def on_chunk(done: ChunkReport) -> None:
+    def on_part(done: PartReport) -> None:
         shape, model = done.shape, done.shape.model
         console.print(
             f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
-            f"rows {shape.train_rows}: {done.networks} in {done.seconds:.1f} s; about {done.seconds_left:.0f} s left",
+            f"rows {shape.train_rows}; {done.networks_per_second:.3g} networks a second, "
+            f"about {done.seconds_left:.0f} s left",
             highlight=False,
             soft_wrap=True,
         )
@@ -110,9 +115,10 @@ def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
         return census(
             plan,
             args.out or "census",
+            part=args.part,
             time_limit=inf if args.time_limit is None else args.time_limit,
             annotate=not args.train_only,
-            on_chunk=on_chunk,
+            on_part=on_part,
             progress=progress,
         )
 
@@ -136,7 +142,7 @@ ACTIONS = {
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
-TRAIN = Action(("PLAN",), ("out", "time_limit", "train_only"), trained)
+TRAIN = Action(("PLAN",), ("out", "part", "time_limit", "train_only"), trained)
 
 
 def run(args: argparse.Namespace, console: Console) -> Result:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
+from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
 from modgrok.commands.common import facts_table
 from modgrok.progress import progress_bar
 from modgrok.results import percent
+from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.verdict import Witness
@@ -55,12 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=EFFORT,
         help="how hard to try before the verdict is unknown, in steps of search: 1 is a few seconds at most",
     )
+    parser.add_argument(
+        "--certificate", type=Path, metavar="FILE", help="write witnesses and proofs, for `modgrok check FILE`"
+    )
     parser.add_argument("--probe", action="store_true", help="train one small network too, and read its training loss")
 
 
 def run(args: argparse.Namespace, console: Console) -> Answer:
     with progress_bar(console, "probing") if args.probe else nullcontext() as progress:
-        return classify(
+        answer = classify(
             args.expression,
             args.mod,
             fraction=args.fraction,
@@ -68,6 +74,10 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
             probe=args.probe,
             progress=progress,
         )
+    if args.certificate:
+        function = read_function(args.expression, args.mod, at_least=2)
+        write_certificate(args.certificate, function, [(found.family, found.verdict) for found in answer.families])
+    return answer
 
 
 def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
 from modgrok.results import Result
@@ -39,9 +41,11 @@ class CheckedNetwork(Result):
 
 
 NETWORK_KEYS = {
-    "expression": "as understood, in canonical spelling",
-    "modulus": "p",
+    "expression": "as understood, in canonical spelling; of a table, its name",
+    "modulus": "p; `null` for a table whose variables and values differ in number",
     "variables": "names of the inputs, in the order in which `predict` takes them",
+    "sizes": "how many values each variable has: p, but for tables",
+    "values": "how many values the function has: p, but for tables",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
@@ -71,6 +75,24 @@ FILES_KEY = {"files": "paths of what was written"}
 LONGEST_LINE = 10_000
 """Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
+
+
+def add_function(parser: argparse.ArgumentParser, text: str) -> None:
+    """The arguments that say which function is meant; `given_function` reads them."""
+    parser.add_argument("expression", nargs="?", help=text)
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument(
+        "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
+    )
+
+
+def given_function(args: argparse.Namespace, command: str) -> str | Path:
+    """The expression, or the file of the table."""
+    if (args.expression is None) == (args.table is None):
+        raise InputError(
+            f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
+        )
+    return args.table if args.expression is None else args.expression
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:

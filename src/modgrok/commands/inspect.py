@@ -21,7 +21,7 @@ from modgrok.training.inspecting import inspect
 
 KEYS = {
     "expression": "of the network",
-    "modulus": "of the network",
+    "modulus": "of the network; of a table, the number of its values",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
     "`mixed` where experts differ",
@@ -89,7 +89,7 @@ def default_folder(path: Path) -> Path:
 
 
 def show(result: Inspection, console: Console, args: argparse.Namespace) -> None:
-    heading(console, f"{result.network.expression} mod {result.network.modulus}", f", {result.network.model.name}")
+    heading(console, result.network.title, f", {result.network.model.name}")
     if result.experts:
         show_experts(result, console)
     show_inside(result, console)

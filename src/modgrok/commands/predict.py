@@ -17,12 +17,12 @@ from modgrok.results import Result
 
 KEYS = {
     "expression": "of the network",
-    "modulus": "of the network",
+    "modulus": "of the network; of a table, the number of its values",
     "inputs": "value by variable",
     "value": "the network's answer",
-    "expected": "that of integers",
-    "correct": "whether they agree",
-    "margin": "correct logit − best wrong logit",
+    "expected": "that of integers, or of the table; `null` where the table does not know",
+    "correct": "whether they agree, or `null`",
+    "margin": "correct logit − best wrong logit; where nobody knows, of the answer − the next best",
 }
 
 
@@ -55,12 +55,11 @@ def run(args: argparse.Namespace, console: Console) -> Answered:
 
 
 def exit_code(result: Answered) -> int:
-    return 0 if result.prediction.correct else 1
+    return 1 if result.prediction.correct is False else 0
 
 
 def show(result: Answered, console: Console, args: argparse.Namespace) -> None:
     found, network = result.prediction, result.network
     inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.inputs, strict=True))
-    say(console, f"{network.expression} mod {network.modulus} at {inputs}")
-    judgement = "correct" if found.correct else f"wrong: integers give {found.expected}"
-    heading(console, str(found.value), f"  ({judgement}, margin {found.margin:.4g})")
+    say(console, f"{network.title} at {inputs}")
+    heading(console, str(found.value), f"  ({found.judgement}, margin {found.margin:.4g})")

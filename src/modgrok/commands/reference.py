@@ -31,6 +31,7 @@ Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 
 PAGES = {
     "compile": "exact.md",
     "classify": "classify.md",
+    "check": "classify.md",
     "train": "training.md",
     "inspect": "inspect.md",
     "census": "census.md",

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, heading, say
+from modgrok.commands.common import FILES_KEY, add_function, given_function, heading, say
 from modgrok.errors import InputError
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.models import trainable
 from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
-from modgrok.training.config import TrainConfig, check_modulus_of
+from modgrok.training.config import TrainConfig
 from modgrok.training.live import numbers_table
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
@@ -70,6 +70,7 @@ KEYS = {
     "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
     "train_rows": "rows trained on",
     "test_rows": "rows tested on",
+    "unknown_cells": "cells of a table whose values are not known; the network predicts them",
     "seconds": "how long the last sitting trained, without compilation",
     "steps_per_second": "in the last sitting",
     "device": "what it was trained on",
@@ -81,8 +82,7 @@ KEYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
-    parser.add_argument("--mod", type=int, default=argparse.SUPPRESS, help="the modulus, for example 97")
+    add_function(parser, 'the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
     usual = preset("power", "adamw") | {"model": "power"}
     for name, text in HELP.items():
         default = "" if usual[name] is None else f" (default {usual[name]})"
@@ -122,13 +122,11 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     """What the command line asks for: a new experiment, or one that goes on, with more steps perhaps."""
     given = {name: getattr(args, name) for name in HELP if hasattr(args, name)}
     if args.resume is not None:
-        if set(given) - {"steps"} or args.out or args.overwrite or args.expression or hasattr(args, "mod"):
+        function = (args.expression, args.table, args.mod)
+        if set(given) - {"steps"} or args.out or args.overwrite or function != (None, None, None):
             raise InputError("--resume takes every setting from the run; only --steps may be given with it")
         return replace(load_config(args.resume), **given), args.resume
-    if args.expression is None:
-        raise InputError('train needs an expression and a modulus: modgrok train "n1 n2" --mod 97')
-    modulus = check_modulus_of(args.expression, getattr(args, "mod", None))
-    config = TrainConfig(args.expression, modulus, **given)
+    config = TrainConfig.of(given_function(args, "train"), args.mod, **given)
     return config, args.out or default_folder(config)
 
 
@@ -169,6 +167,9 @@ def show(result: Run, console: Console, args: argparse.Namespace) -> None:
         say(console, f"{text[0].upper()}{text[1:]}.")
     if result.snapshots:
         say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
+    if unknown := result.unknown_cells:
+        where = f"mg.load({str(result.folder)!r}).table()"
+        say(console, f"{unknown:,} cells are unknown and took no part; {where} predicts them.")
     if not result.finished:
         say(
             console,

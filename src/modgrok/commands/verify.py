@@ -42,5 +42,5 @@ def exit_code(result: CheckedNetwork) -> int:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.expression, f"  mod {network.modulus}, {network.method} {network.model.name}")
+    heading(console, network.title, f", {network.method} {network.model.name}")
     console.print(facts_table(result.verification.facts()))

@@ -22,7 +22,7 @@ from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.steps import Plan
 from modgrok.errors import InputError
 from modgrok.inspection.design import NearestDesign, nearest_design
-from modgrok.inspection.order import Labels, Order, function_order, natural_order
+from modgrok.inspection.order import Labels, Order, natural_order, order_of
 from modgrok.inspection.snap import mean, snap
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
@@ -102,7 +102,7 @@ def inspect_experts(
     if labels is not None:
         orders = [[Order("witness", own)] for own in labels]
     elif len(experts) == 1:
-        orders = [[function_order(network.expression, network.modulus, order)]]
+        orders = [[order_of(network, order)]]
     else:
         orders = [list(expert_orders(e, order, own)) for e, own in zip(experts, plan_labels(network), strict=True)]
     return tuple(inspect_expert(expert, own) for expert, own in zip(experts, orders, strict=True))
@@ -112,7 +112,13 @@ def snapped_network(network: Network, experts: Sequence[ExpertInspection]) -> Ne
     """The network with nothing left of its experts but one cosine per block."""
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
     return Network.of_circuit(
-        snapped, network.expression, network.modulus, "snapped", plan=network.plan, settings=network.settings
+        snapped,
+        network.expression,
+        network.modulus,
+        "snapped",
+        function=network.function,
+        plan=network.plan,
+        settings=network.settings,
     )
 
 

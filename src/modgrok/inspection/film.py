@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 
 from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
-from modgrok.inspection.order import Order, function_order
+from modgrok.inspection.order import Order, order_of
 from modgrok.inspection.snap import accuracies
 from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.circuit import Circuit, Expert
@@ -94,7 +94,7 @@ def film_of(
 ) -> Film:
     """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
     network = final.network
-    order = function_order(network.expression, network.modulus)
+    order = order_of(network)
     neurons = followed_neurons(network, order)
     rows, norms, waves = [], [], []
     for step, frame in frames:

@@ -8,7 +8,6 @@ a zero; everything else is what no cyclic group explains.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -29,15 +28,16 @@ class Axes:
     Where g takes every place k times, as n² does in logarithms, a wave of frequency f in g is one of k f on the axis.
     """
 
-    residues: tuple[Int[np.ndarray, "place"], Int[np.ndarray, "place"]]
+    residues: tuple[Int[np.ndarray, "first"], Int[np.ndarray, "second"]]
     steps: tuple[int, int]
     order: str
+    sizes: tuple[int, int]
+    """How many values each input has."""
 
     @classmethod
-    def of(cls, labels: Labels | None, order: Order) -> Axes:
+    def of(cls, labels: Labels | None, order: Order, sizes: tuple[int, ...]) -> Axes:
         """Along the places of the witness where they make a circle; along the residues of the order where not."""
         places = order.places if labels is None else Order("witness", labels).places
-        p = order.labels.tables.shape[1]
         residues, steps, circles = [], [], True
         for v in (0, 1):
             if places.period[v] > 0:
@@ -46,10 +46,15 @@ class Axes:
                 distinct = placed if labels is None else np.unique(labels.tables[v][placed])
                 steps.append(int(places.period[v]) // len(distinct))
             else:
-                residues.append(np.arange(p))
+                residues.append(np.arange(sizes[v]))
                 steps.append(1)
                 circles = False
-        return cls((residues[0], residues[1]), (steps[0], steps[1]), order.name if circles else "additive")
+        return cls(
+            (residues[0], residues[1]),
+            (steps[0], steps[1]),
+            order.name if circles else "additive",
+            (sizes[0], sizes[1]),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -57,8 +62,7 @@ class Axes:
 
     def table(self, values: Float[np.ndarray, "table k"]) -> Float[np.ndarray, "n1 n2 k"]:
         """Values on all rows as a table over both inputs, in this order."""
-        p = isqrt(len(values))
-        return values.reshape(p, p, -1)[np.ix_(*self.residues)]
+        return values.reshape(*self.sizes, -1)[np.ix_(*self.residues)]
 
     def diagonal(self, sign: int) -> Bool[np.ndarray, "f1 f2"]:
         """Where the waves of the sum of places lie (sign 1), or of their difference (sign -1)."""
@@ -123,7 +127,7 @@ def input_spectrum(
     """Of logits without their mean over classes; None for a function of another number of variables than two."""
     if network.model.variables != 2:
         return None
-    axes = Axes.of(labels, order)
+    axes = Axes.of(labels, order, network.model.residues)
     table = axes.table(logits - logits.mean(axis=1, keepdims=True))
     power = np.sum(np.abs(np.fft.fft2(table, axes=(0, 1))) ** 2, axis=-1)
     return InputSpectrum(axes, power / (power.sum() if power.any() else 1))

@@ -18,7 +18,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from modgrok.inspection.input_spectrum import Axes
-from modgrok.inspection.order import Order, Places, function_order, function_witness
+from modgrok.inspection.order import Order, Places, order_of, witness_of
 from modgrok.inspection.spectrum import axis_power
 from modgrok.networks.circuit import Weights
 from modgrok.networks.models import Blocks, Inside, Model, Rows, Statistics
@@ -96,12 +96,12 @@ class InsideView:
 
 def inside_view(network: Network) -> InsideView:
     """Spectra for every model; neurons and attention where the model tells them and has two inputs."""
-    order = function_order(network.expression, network.modulus)
+    order = order_of(network)
     tokens = (*network.variables, "=")
     spectra = block_spectra(network, order)
     if network.model.variables != 2:
         return InsideView(order.name, None, spectra, (), (), tokens)
-    axes = Axes.of(function_witness(network.expression, network.modulus), order)
+    axes = Axes.of(witness_of(network), order, network.model.residues)
     inside = whole_inside(network)
     attention = tuple(
         np.moveaxis(axes.table(np.asarray(heads).reshape(len(heads), -1)), -1, 0).reshape(*heads.shape[1:], *axes.shape)

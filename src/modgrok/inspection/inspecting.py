@@ -27,7 +27,7 @@ from modgrok.inspection.experts import (
 from modgrok.inspection.film import Film
 from modgrok.inspection.inside import InsideView, inside_view
 from modgrok.inspection.logits import LogitsView, logits_view
-from modgrok.inspection.order import ORDER_NAMES, Labels, function_order
+from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
 from modgrok.inspection.snap import accuracies
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
@@ -71,7 +71,7 @@ class Inspection(Result):
     def order(self) -> str:
         """The order of residues in which weights are periodic; "mixed" if the experts of a circuit differ in it."""
         if not self.experts:
-            return function_order(self.network.expression, self.network.modulus).name
+            return order_of(self.network).name
         orders = sorted({expert.order for expert in self.experts})
         return orders[0] if len(orders) == 1 else "mixed"
 
@@ -80,7 +80,7 @@ class Inspection(Result):
             return self.logits.summary()
         found = statistics(self.experts)
         return (
-            f"{self.network.expression} mod {self.network.modulus}: {percent(found['common_frequency_share'], 1)} of "
+            f"{self.network.title}: {percent(found['common_frequency_share'], 1)} of "
             f"{found['alive']} living neurons on one frequency ({self.order} order), snapped network "
             f"{percent(self.accuracy)} right"
         )
@@ -118,7 +118,7 @@ class Inspection(Result):
                 "snapped network": f"{percent(self.accuracy)} right",
             }
         facts["logits on the analytical form"] = percent(self.logits.analytical_share, 1)
-        return html_table(facts, f"{self.network.expression} mod {self.network.modulus}")
+        return html_table(facts, self.network.title)
 
     def but(self, **fields: Any) -> Inspection:
         """The same inspection with other fields; what was looked at already is kept."""
@@ -202,6 +202,9 @@ def inspect_network(
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
     if not isinstance(network.params, (Circuit, Expert)):
         why = f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
+        return Inspection(network, no_weights_view=why)
+    if network.function is not None and not network.function.square:
+        why = f"{network.title} has other numbers of inputs and classes, so there is no one circle for its waves"
         return Inspection(network, no_weights_view=why)
     experts = inspect_experts(network, order, labels)
     snapped = snapped_network(network, experts)

@@ -35,9 +35,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from modgrok.errors import InputError
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
-from modgrok.inspection.order import Labels, function_order, function_witness, named_order
+from modgrok.inspection.order import Labels, named_order, order_of, witness_of
 from modgrok.networks.network import Network
 from modgrok.results import Result, percent, plain
 
@@ -176,7 +175,7 @@ class LogitsView(Result):
         return None if self.shares is None else float(self.shares[list(self.key_frequencies)].sum())
 
     def summary(self) -> str:
-        about = f"{self.network.expression} mod {self.network.modulus}, {self.network.model.name}"
+        about = f"{self.network.title}, {self.network.model.name}"
         if self.shares is None:
             return f"{about}: {self.why}"
         return (
@@ -229,15 +228,15 @@ def logits_view(
     count = network.rows * network.model.classes
     if count > LARGEST_LOGITS:
         why = f"the table has {count:,} logits, more than the {LARGEST_LOGITS:,} that are looked at"
-        return LogitsView(network, function_order(network.expression, network.modulus).name, None, why, loss=loss)
+        return LogitsView(network, order_of(network).name, None, why, loss=loss)
     logits = whole_logits(network)
-    labels = function_witness(network.expression, network.modulus)
-    order = named_order(labels) or function_order(network.expression, network.modulus)
+    labels = witness_of(network)
+    order = named_order(labels) or order_of(network)
     inputs = input_spectrum(logits, network, labels, order) if spectrum else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"
         return LogitsView(network, order.name, inputs, why, loss=loss)
-    templates = templates_of(network.expression, network.modulus)
+    templates = templates_of(labels)
     centred = templates.centred(logits)
     coefficients, shares = templates.fit(centred)
     keys = key_frequencies_of(coefficients, shares) if key_frequencies is None else tuple(key_frequencies)
@@ -265,11 +264,8 @@ def logits_view(
 
 
 @lru_cache(maxsize=2)
-def templates_of(expression: str, modulus: int) -> Templates:
-    """The templates of a function that has a witness; kept, since a film asks for the same ones at every step."""
-    labels = function_witness(expression, modulus)
-    if labels is None:
-        raise InputError(f"no places g1, g2 and h are known for {expression} mod {modulus}")
+def templates_of(labels: Labels) -> Templates:
+    """The templates of a witness; kept, since a film asks for the same ones at every step."""
     return Templates.of(labels)
 
 

@@ -13,16 +13,17 @@ A function in no known family gets the additive order, or the multiplicative one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from jaxtyping import Array, Int
 
 from modgrok.algebra.expression import Tree, parse, variable_names
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
+from modgrok.algebra.function import Function
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
@@ -71,12 +72,16 @@ class Order:
 
     name: str
     labels: Labels
+    circles: tuple[tuple[Int[np.ndarray, "p"], int] | None, ...] = ()
+    """Where each axis lies, where that is not what the labels say."""
     places: Places = field(init=False)
 
     def __post_init__(self) -> None:
         p = self.labels.tables.shape[1]
-        axes = [circle_of_input(table, self.labels.period) for table in self.labels.tables]
-        axes.append(circle_of_output(self.labels.outputs, p))
+        axes = list(self.circles) or [
+            *(circle_of_input(table, self.labels.period) for table in self.labels.tables),
+            circle_of_output(self.labels.outputs, p),
+        ]
         none = np.full(p, -1)
         place = np.stack([none if found is None else found[0] for found in axes])
         period = np.array([-1 if found is None else found[1] for found in axes])
@@ -139,7 +144,63 @@ def natural_order(name: str, p: int, terms: int) -> Order:
     return Order("additive", additive_labels(p, terms))
 
 
+def sized_order(sizes: Sequence[int], classes: int) -> Order:
+    """The additive order of variables and classes that may differ in number: each lies on a circle of its own."""
+    if set(sizes) == {classes}:
+        return natural_order("additive", classes, len(sizes))
+    p = max(*sizes, classes)
+
+    def circle(count: int) -> Int[np.ndarray, "p"]:
+        return np.where(np.arange(p) < count, np.arange(p), -1)
+
+    labels = Labels(p, np.stack([circle(size) for size in sizes]), circle(classes))
+    return Order("additive", labels, tuple((circle(size), size) for size in (*sizes, classes)))
+
+
 # ------------------------------------------------------------------------------------------ the order of a function
+
+
+@runtime_checkable
+class Given(Protocol):
+    """What says which function is meant, as a network and the config of a training do."""
+
+    @property
+    def expression(self) -> str: ...
+    @property
+    def modulus(self) -> int: ...
+    @property
+    def function(self) -> Function | None: ...
+
+
+def order_of(given: Given, name: str = "auto") -> Order:
+    """The order of the function that is meant: of an expression, or of a table."""
+    if given.function is None:
+        return function_order(given.expression, given.modulus, name)
+    return order_of_table(given.function, name)
+
+
+def witness_of(given: Given) -> Labels | None:
+    """The places g_s(n_s) and h of the function that is meant; None where none are known."""
+    if given.function is None:
+        return function_witness(given.expression, given.modulus)
+    return table_witness(given.function)
+
+
+@lru_cache(maxsize=64)
+def table_witness(function: Function) -> Labels | None:
+    """The places that the decision finds for a whole table modulo one number; None where it finds none."""
+    found = witness_labels(function.table) if function.square and function.known is None else None
+    return None if found is None or found.period < 2 else found
+
+
+@lru_cache(maxsize=64)
+def order_of_table(function: Function, name: str = "auto") -> Order:
+    """The order of a table, which may have unknown cells and different numbers of rows, columns and values."""
+    if function.square and function.known is None:
+        return table_order(function.table, name)
+    if name not in ("auto", "additive"):
+        raise InputError(f"the order {name} is for whole tables modulo one number, got {function.summary()}; give auto")
+    return sized_order(function.sizes, function.values)
 
 
 @lru_cache(maxsize=64)

@@ -49,7 +49,7 @@ def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) 
     Right are the values of the network's expression, or of `table`, one axis per variable. Where the whole table takes
     more than `MOST_WORK`, random rows are checked.
     """
-    count = min(network.rows, max(1, MOST_WORK // network.parameters))
+    count = min(network.known_rows, max(1, MOST_WORK // network.parameters))
     size = chunk_rows(network.model, count, network.dtype)
     right, nonzero = [], []
     for rows in row_chunks(network, count, size, np.random.default_rng(0)):

@@ -90,7 +90,7 @@ def block_power(blocks: Blocks, places: Places) -> Float[Weights, "block width f
     largest = xp.max(xp.abs(weights), axis=-1, keepdims=True)
     weights = weights / xp.where(largest > 0, largest, 1)
     length = weights.shape[-1]
-    place, period = xp.asarray(places.place)[axes], xp.asarray(places.period)[axes]
+    place, period = xp.asarray(places.place)[axes, :length], xp.asarray(places.period)[axes]
     frequency = xp.arange(length // 2 + 1)
     turns = (frequency[None, :, None] * place[:, None, :]) % xp.maximum(period, 1)[:, None, None]
     angle = 2 * xp.pi * turns / xp.maximum(period, 1)[:, None, None]

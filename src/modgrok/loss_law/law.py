@@ -22,6 +22,7 @@ from jaxtyping import Float
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import factors_text, is_prime
+from modgrok.algebra.function import Function
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.expectation import Expectation, not_covered
 
@@ -37,6 +38,8 @@ class Settings(Protocol):
     def expression(self) -> str: ...
     @property
     def modulus(self) -> int: ...
+    @property
+    def function(self) -> Function | None: ...
     @property
     def width(self) -> int: ...
     @property
@@ -95,6 +98,9 @@ def why_not_covered(config: Settings) -> str:
     for name, value in known.fixed.items():
         if getattr(config, name, value) != value:
             return f"the law was measured with {name} {value}, not {getattr(config, name)}"
-    if config.power not in (None, 2) or len(variables(parse(config.expression, config.modulus))) != 2:
+    if config.function is not None and (not config.function.square or config.function.known is not None):
+        return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
+    terms = config.function.variables if config.function else variables(parse(config.expression, config.modulus))
+    if config.power not in (None, 2) or len(terms) != 2:
         return "the law was measured for x² networks on functions of two variables"
     return ""

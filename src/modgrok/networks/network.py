@@ -25,6 +25,7 @@ from jaxtyping import Array, Float, Int, Integer, Shaped
 from safetensors.numpy import save_file
 
 from modgrok.algebra.expression import parse, variable_names
+from modgrok.algebra.function import Function
 from modgrok.errors import InputError
 from modgrok.files import whole_file
 from modgrok.networks.circuit import Circuit, Expert, single
@@ -36,6 +37,8 @@ CHUNK_BYTES = 1 << 24
 """Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
 FORMAT = 2
 """Of the files that `save` writes."""
+FUNCTION = "function"
+"""The tensor of the table that a network was made for, -1 in unknown cells."""
 LARGEST_TABLE = 1 << 27
 """Most rows of a table that a network is asked for at once."""
 
@@ -46,6 +49,9 @@ RowsLike: TypeAlias = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Seque
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Result):
     """`model` with the weights `params` computes `expression` modulo `modulus`.
+
+    Where it was not made for an expression, `function` has the table it was made for, `expression` the name of that
+    and `modulus` the number of its values.
 
     `method` says how it was made: exact, paper, mix, trained or snapped. `plan` tells what each expert of a circuit is
     for, `certificate` what was proved, `notes` what the compiler had to change; `settings` is what the network was
@@ -62,19 +68,35 @@ class Network(Result):
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[Statistics, ...] = ()
+    function: Function | None = None
 
     @classmethod
-    def of_circuit(cls, circuit: Circuit, expression: str, modulus: int, method: str, **about: Any) -> Network:
-        """A network whose weights are a circuit of experts, every variable modulo `modulus`."""
-        model = CircuitModel.of(circuit, (modulus,) * circuit.variables)
-        return cls(model, circuit, expression, modulus, method, **about)
+    def of_circuit(
+        cls,
+        circuit: Circuit,
+        expression: str,
+        modulus: int,
+        method: str,
+        *,
+        function: Function | None = None,
+        **about: Any,
+    ) -> Network:
+        """A network whose weights are a circuit of experts; variables are modulo `modulus`, or those of `function`."""
+        residues = (modulus,) * circuit.variables if function is None else function.sizes
+        model = CircuitModel.of(circuit, residues)
+        return cls(model, circuit, expression, modulus, method, function=function, **about)
 
     # -------------------------------------------------------------------------------------- what it is
 
     @property
     def variables(self) -> list[str]:
         """Names of the inputs, in the order in which the network reads them."""
-        return variable_names(parse(self.expression))
+        return variable_names(parse(self.expression)) if self.function is None else list(self.function.variables)
+
+    @property
+    def title(self) -> str:
+        """What it computes, in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
+        return f"{self.expression} mod {self.modulus}" if self.function is None else self.function.title
 
     @property
     def circuit(self) -> Circuit:
@@ -105,19 +127,26 @@ class Network(Result):
         return prod(self.model.residues)
 
     @property
+    def known_rows(self) -> int:
+        """Rows whose right answer is known: all of them, but for a table with unknown cells."""
+        return self.rows if self.function is None else self.function.known_cells
+
+    @property
     def dtype(self) -> np.dtype:
         return np.dtype(jax.tree.leaves(self.params)[-1].dtype)
 
     def summary(self) -> str:
         what = "neurons" if self.model.name in ("power", "circuit") else "wide"
-        return f"{self.expression} mod {self.modulus}, {self.method} {self.model.name}, {self.width:,} {what}"
+        return f"{self.title}, {self.method} {self.model.name}, {self.width:,} {what}"
 
     def to_json(self) -> dict[str, Any]:
         """What the network is; its weights are in its file."""
         return {
             "expression": self.expression,
-            "modulus": self.modulus,
+            "modulus": self.modulus if set(self.model.residues) == {self.modulus} else None,
             "variables": self.variables,
+            "sizes": list(self.model.residues),
+            "values": self.model.classes,
             "method": self.method,
             "model": self.model.name,
             "experts": plain(self.plan),
@@ -135,7 +164,7 @@ class Network(Result):
         facts |= {f"expert {k}": f"{e.kind} {e.text} ({e.width} neurons)" for k, e in enumerate(self.plan, start=1)}
         if self.certificate is not None:
             facts["certificate"] = self.certificate.summary()
-        return html_table(facts, f"{self.expression} mod {self.modulus}")
+        return html_table(facts, self.title)
 
     # -------------------------------------------------------------------------------------- what it computes
 
@@ -166,7 +195,7 @@ class Network(Result):
         return self.logits(rows).argmax(axis=-1)
 
     def table(self) -> Int[np.ndarray, "..."]:
-        """The network's answers on the whole table, one axis for each variable."""
+        """The network's answers on the whole table, one axis for each variable; in unknown cells, what it predicts."""
         if self.rows > LARGEST_TABLE:
             raise InputError(
                 f"the table has {self.rows:,} rows, more than {LARGEST_TABLE:,}; ask for some rows instead"
@@ -191,7 +220,11 @@ class Network(Result):
             **{name: plain(getattr(self, name)) for name in ("certificate", "notes", "settings")},
             "statistics": len(self.statistics),
         }
-        return about, named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+        tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+        if self.function is not None:
+            about[FUNCTION] = {"name": self.function.name, "variables": list(self.function.variables)}
+            tensors[FUNCTION] = self.function.table.astype(np.int32)
+        return about, tensors
 
     def save(self, path: str | Path) -> Path:
         """Write the network to a safetensors file, whole or not at all; returns its path."""

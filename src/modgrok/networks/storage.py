@@ -2,7 +2,8 @@
 
 Tensors have the names of the weights (`experts.0.embed`, `betas`; `embed`, `readout`; `layers.0.query`, …), those of
 batch normalisation `statistics.0.mean`, …. The metadata key `modgrok` holds the JSON object: `format` (2), `model` (its
-name and sizes), `expression`, `modulus`, `method`, `plan`, `certificate`, `notes` and `settings`.
+name and sizes), `expression`, `modulus`, `method`, `plan`, `certificate`, `notes` and `settings`. A network
+that was made for a table has it as the tensor `function`, and its name and variables under the key `function`.
 
 Loading checks that shapes, wires, modulus and expression fit together: JAX clamps indices that are out of range, so a
 file that does not fit would give wrong answers and no error. Files of format 1 are read as well.
@@ -23,6 +24,8 @@ from safetensors import SafetensorError, safe_open
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import check_modulus
+from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.table_files import whole_numbers
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
 from modgrok.networks.description import (
@@ -35,7 +38,7 @@ from modgrok.networks.description import (
 )
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
-from modgrok.networks.network import FORMAT, Network, leaf_name
+from modgrok.networks.network import FORMAT, FUNCTION, Network, leaf_name
 
 WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
@@ -101,7 +104,15 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
         tuple(map(str, about["notes"])),
         dict(about["settings"]),
         tuple(Statistics(tensor(f"statistics.{k}.mean"), tensor(f"statistics.{k}.variance")) for k in layers),
+        stored_function(about, tensor) if FUNCTION in about else None,
     )
+
+
+def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
+    """The table that the network was made for."""
+    named = about[FUNCTION]
+    table = whole_numbers(tensor(FUNCTION), "its table", lambda cell: f"cell {cell}")
+    return from_table(table, about["modulus"], str(named["name"]), tuple(map(str, named["variables"])), "its table")
 
 
 def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:
@@ -209,23 +220,23 @@ READERS = {1: read_format_1, 2: read_format_2}
 
 def check_network(network: Network) -> Network:
     """`network` itself if its model can compute its expression; an `InputError` otherwise."""
-    expected = len(variables(parse(network.expression)))
+    expected = len(network.variables)
     if network.model.variables != expected:
         raise InputError(f"the expression has {expected} variables and the network {network.model.variables}")
     for leaf in jax.tree.leaves(network.params):
         if leaf.dtype not in (np.float32, np.float64):
             raise InputError(f"weights must be float32 or float64, got {leaf.dtype}")
-    if set(network.model.residues) | {network.model.classes} != {network.modulus}:
+    sizes = (network.modulus,) * expected if network.function is None else network.function.sizes
+    if network.model.residues != sizes or network.model.classes != network.modulus:
         raise InputError(
             f"the network reads {network.model.residues} residues and has {network.model.classes} classes, "
-            f"the modulus is {network.modulus}"
+            f"{f'the modulus is {network.modulus}' if network.function is None else network.function.title}"
         )
     if isinstance(network.params, (Circuit, Expert)):
         circuit = check_circuit(network.circuit)
         for expert, wires in zip(circuit.experts, circuit.wires, strict=True):
             residues = expert.embed.shape[1]
-            if residues < network.modulus and any(wire < circuit.variables for wire in wires):
-                raise InputError(
-                    f"an expert reads variables modulo {residues}, the network is modulo {network.modulus}"
-                )
+            read = [sizes[wire] for wire in wires if wire < circuit.variables]
+            if residues < max(read, default=0):
+                raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {max(read)}")
     return network

@@ -17,7 +17,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.polynomial import evaluate
@@ -87,20 +87,28 @@ class Verification(Result):
 
 @dataclass(frozen=True, repr=False)
 class Prediction(Result):
-    """One row: the network's answer, the integers' answer, and the margin of the latter."""
+    """One row: the network's answer, the integers' answer, and the margin of the latter.
+
+    Where a table does not know the answer, `expected` is None and the margin that of the network's own.
+    """
 
     inputs: tuple[int, ...]
     value: int
-    expected: int
+    expected: int | None
     margin: float
 
     @property
-    def correct(self) -> bool:
-        return self.value == self.expected
+    def correct(self) -> bool | None:
+        return None if self.expected is None else self.value == self.expected
+
+    @property
+    def judgement(self) -> str:
+        if self.expected is None:
+            return "predicted: the table does not say"
+        return "correct" if self.correct else f"wrong: integers give {self.expected}"
 
     def summary(self) -> str:
-        judgement = "correct" if self.correct else f"wrong: integers give {self.expected}"
-        return f"{self.value} at {self.inputs} ({judgement}, margin {self.margin:.4g})"
+        return f"{self.value} at {self.inputs} ({self.judgement}, margin {self.margin:.4g})"
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "correct": self.correct}
@@ -108,7 +116,7 @@ class Prediction(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Predictions(Result):
-    """Many rows: `values` and `margins` of the network, and what integers `expected` say."""
+    """Many rows: `values` and `margins` of the network, and what integers `expected` say (-1: nobody knows)."""
 
     rows: Int[np.ndarray, "row variable"]
     values: Int[np.ndarray, "row"]
@@ -116,12 +124,19 @@ class Predictions(Result):
     margins: Float[np.ndarray, "row"]
 
     @property
+    def known(self) -> Bool[np.ndarray, "row"]:
+        return self.expected >= 0
+
+    @property
     def correct(self) -> bool:
-        return bool((self.values == self.expected).all())
+        """Whether every row that is known is right."""
+        return bool((self.values == self.expected)[self.known].all())
 
     def summary(self) -> str:
-        right = int((self.values == self.expected).sum())
-        return f"{right:,} of {len(self.rows):,} rows right, smallest margin {self.margins.min(initial=np.inf):.4g}"
+        right, known = int((self.values == self.expected).sum()), int(self.known.sum())
+        margin = f"smallest margin {self.margins.min(initial=np.inf):.4g}"
+        rest = "" if known == len(self.rows) else f", {len(self.rows) - known:,} unknown ones predicted"
+        return f"{right:,} of {known:,} rows right{rest}, {margin}"
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "correct": self.correct}
@@ -146,14 +161,15 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     names = network.variables
     if not many and len(values) != len(names):
         raise InputError(f"this network takes {len(names)} values ({' '.join(names)}), got {len(values)}")
-    residues = () if many else tuple(residue(value, network.modulus) for value in values)
+    residues = () if many else tuple(map(residue, values, network.model.residues))
     rows = check_rows(network.model, values[0] if many else [residues])
     logits, expected = network.logits(rows), answers(network, rows)
-    margins = row_margins(logits.copy(), expected)
-    found = Predictions(rows, logits.argmax(axis=1), expected, margins)
+    given = logits.argmax(axis=1)
+    margins = row_margins(logits, np.where(expected >= 0, expected, given))
+    found = Predictions(rows, given, expected, margins)
     if many:
         return found
-    return Prediction(residues, int(found.values[0]), int(expected[0]), float(margins[0]))
+    return Prediction(residues, int(given[0]), int(expected[0]) if found.known[0] else None, float(margins[0]))
 
 
 def residue(value: Any, modulus: int) -> int:
@@ -194,7 +210,7 @@ def verify(
     1.0
     """
     network = as_network(network)
-    total = network.rows
+    total = network.known_rows
     if sample is not None and not (isinstance(sample, (int, np.integer)) and sample >= 1):
         raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
     if seed < 0:
@@ -237,7 +253,9 @@ def as_network(network: Any) -> Network:
 
 
 def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
-    """What integer arithmetic says."""
+    """What integer arithmetic says, or the table that the network was made for: -1 where that is unknown."""
+    if network.function is not None:
+        return network.function.table[tuple(rows.T)]
     tree = parse(network.expression)
     values = {index: rows[:, axis] for axis, index in enumerate(variables(tree))}
     return np.broadcast_to(evaluate(tree, values, network.modulus), len(rows))
@@ -246,14 +264,22 @@ def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.n
 def row_chunks(
     network: Network, count: int, size: int, rng: np.random.Generator
 ) -> Iterator[Int[np.ndarray, "row variable"]]:
-    """All rows in order if `count` is all of them, else as many random ones, `size` at a time."""
-    shape = network.model.residues
+    """All known rows in order if `count` is all of them, else as many random ones, `size` at a time."""
+    shape, known = network.model.residues, known_cells(network)
     for begin in range(0, count, size):
         end = min(begin + size, count)
-        if count == network.rows:
+        if known is not None:
+            cells = known[begin:end] if count == len(known) else rng.choice(known, end - begin)
+            yield np.stack(np.unravel_index(cells, shape), axis=1)
+        elif count == network.rows:
             yield np.stack(np.unravel_index(np.arange(begin, end), shape), axis=1)
         else:
             yield rng.integers(network.modulus, size=(end - begin, len(shape)))
+
+
+def known_cells(network: Network) -> Int[np.ndarray, "cell"] | None:
+    """The rows of a network's table whose values are known; None for an expression, which knows all."""
+    return None if network.function is None else np.flatnonzero(network.function.table.reshape(-1) >= 0)
 
 
 def padded(

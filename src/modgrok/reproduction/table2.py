@@ -11,7 +11,6 @@ table goes on where it stopped.
 
 from __future__ import annotations
 
-import dataclasses
 import time
 from collections.abc import Iterator
 from statistics import fmean
@@ -95,7 +94,7 @@ def compute(effort: Effort) -> ItemResult:
 
 def train_all(configs: list[TrainConfig], parts: Parts, effort: Effort) -> list[Values]:
     """The runs of all configs: those kept before, and the others trained, one ensemble for each modulus."""
-    missing = [config for config in configs if parts.get(dataclasses.asdict(config)) is None]
+    missing = [config for config in configs if parts.get(config.to_json()) is None]
     cost = {config.modulus: config.modulus**3 for config in missing}
     total, spent = sum(cost[config.modulus] * config.steps for config in missing), 0
     for modulus in cost:
@@ -107,9 +106,9 @@ def train_all(configs: list[TrainConfig], parts: Parts, effort: Effort) -> list[
             effort.progress(round(1000 * (spent + cost[modulus] * steps) / total), 1000)
 
         for config, run in train_group(group, report_steps):
-            parts.add(dataclasses.asdict(config), run)
+            parts.add(config.to_json(), run)
         spent += cost[modulus] * sum(config.steps for config in group)
-    return [{"settings": key, **parts.get(key)} for key in map(dataclasses.asdict, configs)]
+    return [{"settings": key, **parts.get(key)} for key in (config.to_json() for config in configs)]
 
 
 def is_of(row: Row, run: Values) -> bool:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import numpy as np
 
 from modgrok.progress import Progress
@@ -53,7 +51,7 @@ def compute_training(
     return ItemResult(
         item=item,
         title=title,
-        settings=dataclasses.asdict(config),
+        settings=config.to_json(),
         published=PUBLISHED,
         measured=last | {"memorised_at": memorised, "grokked_at": grokked, "fall_of_ipr": fall, "claims": claims},
         verdict=verdict_on(claims),

@@ -1,9 +1,12 @@
 """Is f(n1, n2) = h(g1(n1) + g2(n2))? Decided exactly, with a witness or a certificate, and what that predicts."""
 
+from modgrok.separable.certificates import verdict_from_json, verdict_to_json
 from modgrok.separable.checkers import check_obstruction, check_witness
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import decide
 from modgrok.separable.grouping import decide_grouped, one_against_rest
+from modgrok.separable.orders import Orders, smallest_group
+from modgrok.separable.partial import predicted
 from modgrok.separable.redundancy import redundancy, redundancy_of_split
 from modgrok.separable.verdict import Obstruction, Verdict, Witness
 
@@ -11,6 +14,7 @@ __all__ = [
     "Classification",
     "FamilyVerdict",
     "Obstruction",
+    "Orders",
     "Verdict",
     "Witness",
     "check_obstruction",
@@ -19,6 +23,10 @@ __all__ = [
     "decide",
     "decide_grouped",
     "one_against_rest",
+    "predicted",
     "redundancy",
     "redundancy_of_split",
+    "smallest_group",
+    "verdict_from_json",
+    "verdict_to_json",
 ]

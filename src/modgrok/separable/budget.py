@@ -6,7 +6,7 @@ does; when its share is used up it stops with `LimitReached`, and the decision g
 
 from __future__ import annotations
 
-STEPS_OF_EFFORT = 20_000
+STEPS_OF_EFFORT = 30_000
 """Steps that a question may take for each unit of effort."""
 CELLS_OF_STEP = 1000
 

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.separable.cycle_checker import has_cyclic_automorphism
-from modgrok.separable.tree_checker import check_tree
+from modgrok.separable.tree_checker import check_tree, rivals
 from modgrok.separable.verdict import Obstruction, Witness
 
 Rows = list[tuple[int, ...]]
@@ -32,7 +32,10 @@ Moduli = tuple[int, ...]
 
 
 def check_witness(table: np.ndarray, group_order: int | Moduli, absorbing: bool, witness: Witness) -> bool:
-    """Does h(g1(n1) + g2(n2) + …) = f(n1, n2, …) hold for every cell, over the group that was asked about?"""
+    """Does h(g1(n1) + g2(n2) + …) = f(n1, n2, …) hold for every known cell, over the group that was asked about?
+
+    Cells below 0 are unknown, and so are values of h that are None: these give no cell.
+    """
     moduli = orders_of(group_order)
     m = prod(moduli)
     if orders_of(witness.moduli or witness.group_order) != moduli or witness.group_order != m:
@@ -41,8 +44,7 @@ def check_witness(table: np.ndarray, group_order: int | Moduli, absorbing: bool,
         return False
     if not all((absorbing if t is None else 0 <= t < m) for part in witness.g for t in part):
         return False
-    nowhere = int(np.min(table)) - 1
-    h = np.array([nowhere if v is None else v for v in (*witness.h, witness.h_absorbing)])
+    h = np.array([-1 if v is None else v for v in (*witness.h, witness.h_absorbing)])
     absorbed = np.zeros((), dtype=bool)
     for part in witness.g:
         absorbed = np.logical_or.outer(absorbed, np.array([t is None for t in part]))
@@ -53,7 +55,7 @@ def check_witness(table: np.ndarray, group_order: int | Moduli, absorbing: bool,
         for part in witness.g:
             digit = np.add.outer(digit, np.array([(t or 0) // stride % k for t in part]))
         place += digit % k * stride
-    return bool((h[np.where(absorbed, m, place)] == table).all())
+    return bool(((h[np.where(absorbed, m, place)] == table) | (np.asarray(table) < 0)).all())
 
 
 def orders_of(group: int | Moduli) -> Moduli:
@@ -67,16 +69,55 @@ def check_obstruction(table: np.ndarray, group_order: int | Moduli, absorbing: b
     moduli = orders_of(group_order)
     rows = [tuple(row) for row in np.asarray(table).tolist()]
     columns = list(zip(*rows, strict=True))
-    constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()
+    known = [{v for v in line if v >= 0} for line in rows + columns]
+    constants: set[int | None] = {next(iter(values)) for values in known if len(values) == 1} if absorbing else set()
     if {absorbed for absorbed, _ in obstruction.cases} != (constants or {None}):
         return False
     try:
+        if (np.asarray(table) < 0).any():
+            return all(
+                check_partial_case(rows, columns, absorbed, moduli, certificate)
+                for absorbed, certificate in obstruction.cases
+            )
         return all(
             check_case(distinct(rows, columns, absorbed), moduli, certificate)
             for absorbed, certificate in obstruction.cases
         )
     except (KeyError, IndexError, TypeError, ValueError):
         return False
+
+
+def check_up_to(
+    table: np.ndarray, group_order: int | Moduli, absorbing: bool, obstruction: Obstruction, up_to: bool
+) -> bool:
+    """`check_obstruction`, and the same for every smaller cyclic group if the claim is about all of them."""
+    if not check_obstruction(table, group_order, absorbing, obstruction):
+        return False
+    if not up_to:
+        return True
+    given = dict(obstruction.smaller)
+    return len(orders_of(group_order)) == 1 and all(
+        check_obstruction(table, order, absorbing, given[order])
+        if order in given
+        else counted_out(table, order, absorbing)
+        for order in range(1, prod(orders_of(group_order)))
+    )
+
+
+def counted_out(table: np.ndarray, order: int, absorbing: bool) -> bool:
+    """Whether the number of lines, or the counts of values in lines, exclude a group of that order."""
+    rows = [tuple(row) for row in np.asarray(table).tolist()]
+    columns = list(zip(*rows, strict=True))
+    constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()
+    return all(least_order(distinct(rows, columns, absorbed)) > order for absorbed in constants or {None})
+
+
+def least_order(rows: Rows) -> int:
+    """A bound from below: the number of lines, and how often each value stands in one of them at most, in all."""
+    lines = rows + list(zip(*rows, strict=True))
+    values = {v for row in rows for v in row}
+    counts = sum(max(line.count(v) for line in lines) for v in values)
+    return max(len(rows), len(lines) - len(rows), counts)
 
 
 def distinct(rows: Rows, columns: Rows, absorbed: int | None) -> Rows:
@@ -140,6 +181,42 @@ def check_trail(rows: Rows, m: int) -> bool:
         entries = {v: sum(row[1] == v for row in rows) - sum(row[0] == v for row in rows) for v in members}
         added += max(sum(e for e in entries.values() if e > 0), len(pieces) > 1)
     return len(rows) + added > m
+
+
+def check_partial_case(
+    rows: Rows, columns: Rows, absorbed: int | None, moduli: Moduli, certificate: Mapping[str, Any]
+) -> bool:
+    """Some lines of a table with unknown cells, none of them at ∞: their known cells alone allow no placement."""
+    kept_rows, kept_columns = ([int(k) for k in kept] for kept in certificate["kept"])
+    for lines, kept in ((rows, kept_rows), (columns, kept_columns)):
+        if len(set(kept)) < len(kept) or not all(0 <= k < len(lines) for k in kept):
+            return False
+        if absorbed is not None and any({v for v in lines[k] if v >= 0} <= {absorbed} for k in kept):
+            return False
+    part = [tuple(rows[a][b] for b in kept_columns) for a in kept_rows]
+    across = list(zip(*part, strict=True))
+    m, kind = prod(moduli), certificate["kind"]
+    if kind == "rivals":
+        lines, clique = part if certificate["side"] == "row" else across, certificate["clique"]
+        return len(clique) > m and rivals_all([lines[k] for k in clique])
+    values = sorted({v for row in part for v in row if v >= 0})
+    if kind == "rival-cells":
+        total = 0
+        for v, (side, k, members) in zip(values, certificate["cliques"], strict=True):
+            lines, others = (part, across) if side == "row" else (across, part)
+            if any(lines[k][j] != v for j in members) or not rivals_all([others[j] for j in members]):
+                return False
+            total += len(members)
+        return total > m
+    if kind != "search":
+        return False
+    need, ceiling = dict.fromkeys(values, 1), dict.fromkeys(values, m)
+    return check_tree(across if certificate["transposed"] else part, moduli, need, ceiling, values, certificate["tree"])
+
+
+def rivals_all(lines: Rows) -> bool:
+    """Whether any two of the lines differ in a cell that both know."""
+    return all(rivals(first, second) for k, first in enumerate(lines) for second in lines[:k])
 
 
 def check_pairs(rows: Rows, moduli: Moduli, certificate: Mapping[str, Any]) -> bool:

@@ -2,8 +2,9 @@
 
 Families, in the order in which the best is chosen: constant; one-variable (any such function is h(g(n)), a
 relabelling); additive, h(g1 + g2) over Z_p; multiplicative, the same over Z_{p-1} with an absorbing element, since
-logarithms of non-zero residues add modulo p - 1 and 0 absorbs. For a composite modulus the non-zero residues are no
-group, so only the additive family is decided.
+logarithms of non-zero residues add modulo p - 1 and 0 absorbs. For a composite modulus m the non-zero residues are no
+group; there the multiplicative family is that of all Z_k with an absorbing element, k < m. A table whose variables and
+values differ in number has no modulus: then both families ask for any order, and the first that fits is named.
 """
 
 from __future__ import annotations
@@ -16,16 +17,21 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Integer
 
+from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
 from modgrok.results import Result, percent
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.grouping import GroupedDecision, question
+from modgrok.separable.orders import AnyOrder
 from modgrok.separable.redundancy import redundancy
+from modgrok.separable.subexpressions import written_witnesses
 from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
 SECOND_LOOK = 0.15
 """The share of the effort that is left for the other families once one is known to fit."""
+LARGEST_MULTIPLE = 4
+"""Tables without a modulus: orders up to so many times the largest number of values are asked for."""
 RELABELLINGS = {"constant": "constant", "one-variable": "a function of one variable"}
 """Families of functions that depend on no variable, and on one, in words."""
 
@@ -54,9 +60,12 @@ class FamilyVerdict(Result):
 
 @dataclass(frozen=True, repr=False)
 class Classification(Result):
-    """The decision about a table: every family that was tried, and the table's redundancy at a training fraction."""
+    """The decision about a table: every family that was tried, and the table's redundancy at a training fraction.
 
-    modulus: int
+    For the redundancy an unknown cell is a value of its own.
+    """
+
+    modulus: int | None
     fraction: float
     families: tuple[FamilyVerdict, ...]
     redundancy: float
@@ -168,32 +177,77 @@ def open_question(found: FamilyVerdict) -> str:
 
 
 def classify_table(
-    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float = 0.5, effort: float = EFFORT
+    table: Int[np.ndarray, "p ..."],
+    modulus: int | None = None,
+    *,
+    tree: Tree | None = None,
+    fraction: float = 0.5,
+    effort: float = EFFORT,
 ) -> Classification:
-    """Decide every family for a value table with one axis per variable; they take turns and share the effort."""
+    """Decide every family for a value table with one axis per variable; they take turns and share the effort.
+
+    Arguments:
+        table: whole numbers; those below 0 are unknown.
+        modulus: p, where all variables and values are residues modulo p; None for a table of any other shape.
+        tree: how the function is written, if it is: a hint where to look first. It never changes what is true.
+        fraction: the share of the table that would be trained on.
+        effort: how hard to try, in steps of search.
+    """
     start = time.perf_counter()
     steps = steps_of(effort)
     table = check_value_table(table, modulus)
+    known = bool((table >= 0).all())
     twins = redundancy(table, fraction)
-    notes: list[str] = []
-    questions = {"additive": question(table, modulus, False)}
-    if is_prime(modulus):
-        questions["multiplicative"] = question(table, modulus - 1, True)
-    else:
-        notes.append(
-            f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so there is no "
-            f"multiplicative family; only the additive family over Z_{modulus} was decided"
-        )
+    questions, notes = ask(table, modulus, tree)
     work_in_turns(list(questions.values()), steps)
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
     families = [FamilyVerdict(family, verdict) for family, verdict in verdicts.items()]
     dependent = dependent_axes(table)
-    if len(dependent) < 2:
+    if known and len(dependent) < 2:
         families.insert(0, FamilyVerdict("one-variable" if dependent else "constant", verdicts["additive"]))
-    return Classification(modulus, fraction, tuple(families), twins, tuple(notes), time.perf_counter() - start)
+    return Classification(modulus, fraction, tuple(families), twins, notes, time.perf_counter() - start)
 
 
-def work_in_turns(questions: Sequence[Decision | GroupedDecision], steps: int) -> None:
+Question = Decision | GroupedDecision | AnyOrder
+
+
+def ask(
+    table: Int[np.ndarray, "p ..."], modulus: int | None, tree: Tree | None
+) -> tuple[dict[str, Question], tuple[str, ...]]:
+    """The question of each family, and what there is to say about families that are not asked for."""
+    if modulus is None:
+        most = LARGEST_MULTIPLE * max(*table.shape, int(table.max()) + 1)
+        asked: dict[str, Question] = {"additive": AnyOrder(table, False, most=most)}
+        if has_constant_lines(table):
+            asked["multiplicative"] = AnyOrder(table, True, most=most)
+        return asked, (
+            f"variables and values differ in number, so cyclic groups of every order up to {most} were tried",
+        )
+    over = variables(tree) if tree is not None else ()
+    written = tree if tree is not None and len(over) == table.ndim and (table >= 0).all() else None
+
+    def hints(absorbing: bool) -> list[Witness]:
+        return [] if written is None else written_witnesses(written, table, modulus, over, absorbing)
+
+    asked = {"additive": question(table, modulus, False, hints(False))}
+    if is_prime(modulus):
+        return asked | {"multiplicative": question(table, modulus - 1, True, hints(True))}, ()
+    return asked | {"multiplicative": AnyOrder(table, True, most=modulus - 1)}, (
+        f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so the multiplicative family "
+        f"is that of all cyclic groups of order below {modulus} with an absorbing element",
+    )
+
+
+def has_constant_lines(table: Int[np.ndarray, "p ..."]) -> bool:
+    """Whether fixing one variable somewhere leaves one value at most: a place for ∞."""
+    for axis in range(table.ndim):
+        lines = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
+        if any(len(np.unique(line[line >= 0])) == 1 for line in lines):
+            return True
+    return False
+
+
+def work_in_turns(questions: Sequence[Question], steps: int) -> None:
     """Work on what has used the least, until all is decided or the steps are spent; once one fits, not much longer."""
     used, limit, fits = 0, steps, False
     while used < limit:
@@ -211,16 +265,22 @@ def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
     return tuple(axis for axis in range(table.ndim) if (table != table.take([0], axis)).any())
 
 
-def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int) -> Int[np.ndarray, "p ..."]:
-    """The table itself, if it is one of residues with an axis of p for each of two variables or more."""
-    check_modulus(modulus)
+def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) -> Int[np.ndarray, "p ..."]:
+    """The table itself, if it has two axes or more of whole numbers, and residues where there is a modulus."""
     table = np.asarray(table)
-    if table.ndim < 2 or set(table.shape) != {modulus} or not np.issubdtype(table.dtype, np.integer):
+    if table.ndim < 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
+        raise InputError(
+            f"a value table has two axes or more of whole numbers, got shape {table.shape} of {table.dtype}"
+        )
+    if modulus is None:
+        return table.astype(np.int64)
+    check_modulus(modulus)
+    if set(table.shape) != {modulus}:
         raise InputError(
             f"a value table modulo {modulus} has two axes or more of length {modulus} and whole numbers, "
             f"got shape {table.shape} of {table.dtype}"
         )
-    if table.min() < 0 or table.max() >= modulus:
+    if table.max() >= modulus:
         raise InputError(
             f"values must be residues 0 … {modulus - 1}, got {table.min()} … {table.max()}; give table % {modulus}"
         )

@@ -7,22 +7,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+MOST_REFINEMENTS = 2000
+"""Refinements of colours that a claim may take: a true one needs few, a false one could need as many as symmetries."""
+
 Colours = tuple[list[int], list[int]]
 """Colours of the rows and of the columns."""
 
 Rows = list[tuple[int, ...]]
 
 
+class TooMuchWork(Exception):
+    """A claim that cannot be checked in a reasonable time."""
+
+
+class Patience:
+    """How many refinements are left."""
+
+    def __init__(self) -> None:
+        self.left = MOST_REFINEMENTS
+
+    def spend(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise TooMuchWork(
+                f"that the table has no cyclic symmetry would take more than {MOST_REFINEMENTS} refinements to check"
+            )
+
+
 def has_cyclic_automorphism(rows: Rows) -> bool:
     """Adding 1 takes row 0 to some row; if the order is a prime, some multiple of it takes row 0 to row 1."""
     m = len(rows)
     columns: Rows = list(zip(*rows, strict=True))
+    patience = Patience()
     prime = all(m % d for d in range(2, m))
     for target in [1] if prime else range(1, m):
         left, right = [0] * m, [0] * m
         left[0] = right[target] = 1
+        patience.spend()
         refined = refine(rows, columns, (left, [0] * m), (right, [0] * m))
-        if refined and any(one_cycle(a) and one_cycle(b) for a, b in symmetries(rows, columns, *refined)):
+        if refined and any(one_cycle(a) and one_cycle(b) for a, b in symmetries(rows, columns, *refined, patience)):
             return True
     return False
 
@@ -50,7 +73,9 @@ def refine(rows: Rows, columns: Rows, left: Colours, right: Colours) -> tuple[Co
             return left, right
 
 
-def symmetries(rows: Rows, columns: Rows, left: Colours, right: Colours) -> Iterator[tuple[list[int], list[int]]]:
+def symmetries(
+    rows: Rows, columns: Rows, left: Colours, right: Colours, patience: Patience
+) -> Iterator[tuple[list[int], list[int]]]:
     """Every symmetry that takes the left colours to the right ones, as images of rows and of columns."""
     classes: dict[int, list[int]] = {}
     for a, colour in enumerate(left[0]):
@@ -64,11 +89,12 @@ def symmetries(rows: Rows, columns: Rows, left: Colours, right: Colours) -> Iter
         return
     colour = min(split, key=lambda c: len(classes[c]))
     for target in [a for a, c in enumerate(right[0]) if c == colour]:
+        patience.spend()
         new_left, new_right = list(left[0]), list(right[0])
         new_left[classes[colour][0]] = new_right[target] = -1
         refined = refine(rows, columns, (new_left, left[1]), (new_right, right[1]))
         if refined:
-            yield from symmetries(rows, columns, *refined)
+            yield from symmetries(rows, columns, *refined, patience)
 
 
 def images_of_columns(rows: Rows, columns: Rows, row_image: list[int]) -> list[int] | None:

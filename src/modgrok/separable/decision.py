@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 from jaxtyping import Int
@@ -20,15 +21,18 @@ from modgrok.separable.algebraic import guess_algebra
 from modgrok.separable.automorphisms import decide_full
 from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
 from modgrok.separable.checkers import check_witness
+from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import Group, Moduli, as_group
-from modgrok.separable.guesses import guess_phases, guess_sizes
 from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.reduction import Reduced, Table, absorbable_values, reduce_table
+from modgrok.separable.partial import absorbable_known, partial_at_once, partial_procedures, partial_reductions
+from modgrok.separable.phases import guess_phases
+from modgrok.separable.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.search import Restarts, Solution
+from modgrok.separable.small_powers import guess_small_powers
 from modgrok.separable.symmetric import refute_by_symmetry
 from modgrok.separable.trails import decide_two_columns
-from modgrok.separable.verdict import Refutation, Verdict, Witness
+from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
 
 EFFORT = 1.0
 """How hard a question is tried unless told otherwise: about two seconds at worst for tables up to 113 × 113."""
@@ -45,6 +49,7 @@ def decide(
 ) -> Verdict:
     """Is f(a, b) = h(g1(a) + g2(b)) over Z_group_order, with ∞ if `absorbing`? Rows are a, columns are b.
 
+    Negative cells are unknown: then the question is whether some function of that form agrees with the others.
     A tuple of orders asks for the product of these cyclic groups. `effort` is counted in steps of search and not in
     seconds, so the answer is the same on every machine, however busy it is.
     """
@@ -82,6 +87,7 @@ class Decision:
         guesses: Sequence[Witness] = (),
     ) -> None:
         self.table, self.group, self.absorbing = check_table(table), as_group(group_order), absorbing
+        self.partial = bool((self.table < 0).any())
         self.budget = Budget(0)
         self.verdict: Verdict | None = None
         self.refuted: list[tuple[Reduced, Refutation]] = []
@@ -94,10 +100,12 @@ class Decision:
             if check_witness(self.table, self.group.moduli, self.absorbing, witness):
                 self.verdict = self._answer("in-class", witness=witness)
                 return
-        absorbed: list[int | None] = [*absorbable_values(self.table)] if self.absorbing else []
-        for w in absorbed or [None]:
-            reduced = reduce_table(self.table, w)
-            result = at_once(reduced, self.group)
+        constants, reduced_by, decided = absorbable_values, reductions, at_once
+        if self.partial:
+            constants, reduced_by, decided = absorbable_known, partial_reductions, partial_at_once
+        absorbed: list[int | None] = [*constants(self.table)] if self.absorbing else []
+        for reduced in reduced_by(self.table, absorbed or [None]):
+            result = decided(reduced, self.group)
             if result is None:
                 self.open.append(Case(reduced, self.group, self.absorbing, self.table))
             elif self._settle(reduced, result):
@@ -119,9 +127,9 @@ class Decision:
         if not self.open:
             self.verdict = self._answer("not-in-class", obstruction=combine(self.group, self.refuted))
 
-    def _answer(self, status: str, **found: object) -> Verdict:
+    def _answer(self, status: Status, **found: Any) -> Verdict:
         moduli = () if self.group.cyclic else self.group.moduli
-        return Verdict(status, self.group.order, self.absorbing, steps=self.budget.used, moduli=moduli, **found)  # type: ignore[arg-type]
+        return Verdict(status, self.group.order, self.absorbing, steps=self.used, moduli=moduli, **found)
 
     @property
     def used(self) -> int:
@@ -152,9 +160,10 @@ class Decision:
         open_cases = [case.reduced for case in self.open]
         for case in open_cases[:1]:
             lead = "" if case.absorbed is None else f"with constant {case.absorbed} absorbed, "
-            (rows, columns), total = case.cells.shape, int(case.fibre_bounds.sum())
+            rows, columns = case.shape
+            needed = "" if self.partial else f" and {int(case.fibre_bounds.sum())} needed preimages"
             parts.append(
-                f"{lead}{rows} distinct rows, {columns} distinct columns and {total} needed preimages fit into "
+                f"{lead}{rows} distinct rows, {columns} distinct columns{needed} may fit into "
                 f"{self.group.order} elements; no witness and no refutation within {self.used} steps of search"
             )
         if len(open_cases) > 1:
@@ -164,12 +173,14 @@ class Decision:
 
 def at_once(reduced: Reduced, group: Group) -> Outcome:
     """What counting and small tables decide without search."""
-    rows, columns = reduced.cells.shape
+    rows, columns = reduced.shape
     refuted = distinct_lines(reduced, group.order)
     if refuted is not None:
         return refuted
     if min(rows, columns) <= 1:
         return Solution(np.arange(rows), np.arange(columns))
+    if group.cyclic and rows * columns <= group.order:
+        return Solution(np.arange(rows), rows * np.arange(columns))
     refuted = counting(reduced, group.order)
     if refuted is not None:
         return refuted
@@ -182,12 +193,16 @@ class Case:
     def __init__(self, reduced: Reduced, group: Group, absorbing: bool, table: Table) -> None:
         self.reduced, self.group, self.absorbing, self.table = reduced, group, absorbing, table
         self.used = 0
+        if (table < 0).any():
+            self.procedures = partial_procedures(reduced, group, absorbing, table)
+            return
         self.procedures = self._procedures()
         self.restarts = [Restarts(reduced.cells, group, reduced.fibre_bounds, flip) for flip in self._flips()]
+        self.climb = Climb(reduced.cells, group)
         self.random = np.random.default_rng(0)
 
     def _flips(self) -> tuple[bool, bool]:
-        rows, columns = self.reduced.cells.shape
+        rows, columns = self.reduced.shape
         return rows > columns, rows <= columns
 
     def advance(self, budget: Budget) -> Outcome:
@@ -209,6 +224,7 @@ class Case:
         while True:
             if steps in (FIRST_STEPS, FIRST_STEPS * GROWTH**3):
                 yield 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
+                yield 4 * steps, partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
             if group.cyclic and rows == columns == group.order:
                 yield 4 * steps, partial(decide_full, cells)
             elif rows == group.order or columns == group.order:
@@ -217,9 +233,9 @@ class Case:
                 yield steps, restarts.run
             if room:
                 yield steps, partial(refute_by_symmetry, cells, group, need)
-                yield steps, partial(guess_sizes, cells, group, need)
+                yield 4 * steps, self.climb.run
                 if group.cyclic:
-                    yield steps, partial(guess_phases, cells, group.order, self.random)
+                    yield 2 * steps, partial(guess_phases, cells, group, self.random)
             steps *= GROWTH
 
 

@@ -20,7 +20,7 @@ MOST_VALUES_NAMED = 3
 
 def distinct_lines(reduced: Reduced, order: int) -> Refutation | None:
     """More distinct rows or columns than the group has elements."""
-    return {"kind": "distinct-lines"} if max(reduced.cells.shape) > order else None
+    return {"kind": "distinct-lines"} if max(reduced.shape) > order else None
 
 
 def counting(reduced: Reduced, order: int) -> Refutation | None:
@@ -40,7 +40,7 @@ def showing_lines(row_counts: np.ndarray, column_counts: np.ndarray) -> list[tup
 def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
     """The certificate in words."""
     kind = certificate["kind"]
-    rows, columns = reduced.cells.shape
+    rows, columns = reduced.shape
     if kind == "distinct-lines":
         return (
             f"the table has {rows} distinct rows and {columns} distinct columns, and different rows (columns) need "
@@ -48,6 +48,19 @@ def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
         )
     if kind == "counting":
         return describe_counting(reduced, order)
+    if kind == "rivals":
+        return (
+            f"{len(certificate['clique'])} {certificate['side']}s differ from one another in known cells and need "
+            f"different elements, but the group has {order}"
+        )
+    if kind == "rival-cells":
+        count = sum(len(members) for _, _, members in certificate["cliques"])
+        return f"lines that differ in known cells meet others in {count} sums that must differ; the group has {order}"
+    if "kept" in certificate:
+        return (
+            f"an exhaustive search over {rows} rows and {columns} columns with their known cells "
+            f"({tree_size(certificate['tree'])} cases) finds no placement in {order} elements"
+        )
     total = int(reduced.fibre_bounds.sum())
     if kind == "no-cyclic-automorphism":
         return (
@@ -124,7 +137,7 @@ def grouped(group: Group, cases: list[tuple[Reduced, Refutation]]) -> list[tuple
     """(which constants, why): constants with reasons of one kind and size share the words of the first of them."""
     alike: dict[tuple, list[tuple[Reduced, Refutation]]] = {}
     for reduced, certificate in cases:
-        alike.setdefault((certificate["kind"], reduced.cells.shape), []).append((reduced, certificate))
+        alike.setdefault((certificate["kind"], reduced.shape), []).append((reduced, certificate))
     found = []
     for members in alike.values():
         (reduced, certificate), others = members[0], len(members) - 1

@@ -23,23 +23,38 @@ Table = Int[np.ndarray, "row column"]
 class Reduced:
     """The table of distinct lines left after the lines that go to ∞ (value `absorbed`) are taken away.
 
-    cells[i, j] numbers the value values[cells[i, j]]; row a of f is line row_line[a] of cells, or -1 at ∞;
-    row_source[i] is the first row of f that became line i. The same for columns.
+    Row a of the table is line row_line[a] of the reduced one, or -1 at ∞; row_source[i] is the row of the table that
+    line i is. The same for columns. Cells below 0 are unknown.
     """
 
     absorbed: int | None
-    cells: Table
-    values: Int[np.ndarray, "value"]
+    table: Int[np.ndarray, "p q"]
     row_line: Int[np.ndarray, "p"]
     column_line: Int[np.ndarray, "q"]
     row_source: Int[np.ndarray, "row"]
     column_source: Int[np.ndarray, "column"]
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.row_source), len(self.column_source)
+
+    @cached_property
+    def _lines(self) -> Table:
+        return self.table[np.ix_(self.row_source, self.column_source)]
+
+    @cached_property
+    def values(self) -> Int[np.ndarray, "value"]:
+        return np.unique(self._lines[self._lines >= 0])
+
+    @cached_property
+    def cells(self) -> Table:
+        """The reduced table: cells[i, j] numbers the value values[cells[i, j]], and is -1 where nothing is known."""
+        return np.where(self._lines < 0, -1, np.searchsorted(self.values, self._lines))
+
     def transposed(self) -> Reduced:
         return Reduced(
             absorbed=self.absorbed,
-            cells=np.ascontiguousarray(self.cells.T),
-            values=self.values,
+            table=self.table.T,
             row_line=self.column_line,
             column_line=self.row_line,
             row_source=self.column_source,
@@ -89,24 +104,36 @@ def absorbable_values(table: Table) -> list[int]:
     return sorted({int(w) for w in rows} | {int(w) for w in columns})
 
 
+def reductions(table: Table, absorbed: list[int | None]) -> list[Reduced]:
+    """For each value the table without the constant lines of that value, with one of each class of equal lines.
+
+    Lines that differ do so outside of constant lines, so the classes are those of the whole table.
+    """
+    (row_first, row_class), (column_first, column_class) = line_classes(table), line_classes(table.T)
+    found = []
+    for w in absorbed:
+        rows, columns = row_first, column_first
+        if w is not None:
+            rows = rows[(table[rows] != w).any(axis=1)]
+            columns = columns[(table[:, columns] != w).any(axis=0)]
+        found.append(
+            Reduced(
+                absorbed=w,
+                table=table,
+                row_line=renumbered(row_first, rows)[row_class],
+                column_line=renumbered(column_first, columns)[column_class],
+                row_source=rows,
+                column_source=columns,
+            )
+        )
+    return found
+
+
+def renumbered(lines: Int[np.ndarray, "line"], kept: Int[np.ndarray, "kept"]) -> Int[np.ndarray, "line"]:
+    """For each line its number among those kept, or -1."""
+    return np.where(np.isin(lines, kept), np.searchsorted(kept, lines), -1)
+
+
 def reduce_table(table: Table, absorbed: int | None = None) -> Reduced:
-    """Send the constant lines of value `absorbed` to ∞, then keep one of each class of equal lines."""
-    rows, columns = np.arange(table.shape[0]), np.arange(table.shape[1])
-    if absorbed is not None:
-        rows = rows[(table != absorbed).any(axis=1)]
-        columns = columns[(table != absorbed).any(axis=0)]
-    rest = table[np.ix_(rows, columns)]
-    row_first, row_class = line_classes(rest)
-    column_first, column_class = line_classes(rest.T)
-    values, cells = np.unique(rest[np.ix_(row_first, column_first)], return_inverse=True)
-    row_line, column_line = np.full(table.shape[0], -1), np.full(table.shape[1], -1)
-    row_line[rows], column_line[columns] = row_class, column_class
-    return Reduced(
-        absorbed=absorbed,
-        cells=np.ascontiguousarray(cells.reshape(len(row_first), len(column_first)).astype(np.int64)),
-        values=values,
-        row_line=row_line,
-        column_line=column_line,
-        row_source=rows[row_first],
-        column_source=columns[column_first],
-    )
+    """The reduction for one value that ∞ carries, or for a group without ∞."""
+    return reductions(table, [absorbed])[0]

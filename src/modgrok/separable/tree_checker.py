@@ -1,6 +1,7 @@
 """Does a search tree refute every placement? Checked in plain Python, with whole numbers as sets of places.
 
-Bit z of a number says that place z of Z_m is in the set. The rules are those that any placement obeys (see
+Bit z of a number says that place z of the group is in the set. Cells below 0 are unknown, and lines that differ in a
+known cell are rivals. The rules are those that any placement obeys (see
 `saturate`); they are applied naively until nothing changes. A tree is a case distinction: at every node all
 cases that the rules leave open must be there, and every leaf must be refuted by the rules.
 """
@@ -24,6 +25,7 @@ class Board:
 
     lines: tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
     moduli: tuple[int, ...]
+    rivals: tuple[list[list[int]], list[list[int]]]
     places: tuple[list[int], list[int]]
     possible: dict[Value, int]
     certain: dict[Value, int]
@@ -67,6 +69,7 @@ def check_tree(
     board = Board(
         lines=(rows, columns),
         moduli=moduli,
+        rivals=(rivals_of(rows), rivals_of(columns)),
         places=([everywhere] * len(rows), [everywhere] * len(columns)),
         possible=dict.fromkeys(values, everywhere),
         certain=dict.fromkeys(values, 0),
@@ -80,7 +83,7 @@ def check_tree(
     board.places[0][a0] = board.places[1][b0] = 1
     if refuted(board):
         return True
-    board.places[0][a1] &= sum(1 << d for d in scales(moduli))
+    board.places[0][a1] &= sum(1 << d for d in scales(moduli)) | (a1 not in board.rivals[0][a0])
     stack: list[tuple[Board, dict[str, Any]]] = [(board, {"branch": ["row", a1], "children": tree["children"]})]
     while stack:
         board, node = stack.pop()
@@ -93,6 +96,18 @@ def check_tree(
                 return False
             stack.append((case, child))
     return True
+
+
+def rivals(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
+    """Whether two lines differ in a cell that both know."""
+    return any(v != w and v >= 0 and w >= 0 for v, w in zip(first, second, strict=True))
+
+
+def rivals_of(lines: list[tuple[int, ...]]) -> list[list[int]]:
+    """For each line those that need another place."""
+    if all(v >= 0 for line in lines for v in line) and len(set(lines)) == len(lines):
+        return [[j for j in range(len(lines)) if j != k] for k in range(len(lines))]
+    return [[j for j, other in enumerate(lines) if rivals(line, other)] for line in lines]
 
 
 def scales(moduli: tuple[int, ...]) -> list[int]:
@@ -160,12 +175,14 @@ def saturate(board: Board) -> bool:
         dict(board.need), dict(board.ceiling),
     )  # fmt: skip
     for side in (0, 1):
-        different_places(board.places[side], board.everywhere, board.m)
+        different_places(board.places[side], board.rivals[side], board.everywhere, board.m)
     placed = [[(k, s.bit_length() - 1) for k, s in enumerate(board.places[side]) if single(s)] for side in (0, 1)]
-    added = sums(board.moduli)
+    added = sums(board.moduli) if len(board.moduli) > 1 else None
     for a, i in placed[0]:
         for b, j in placed[1]:
-            board.certain[board.lines[0][a][b]] |= 1 << added[i][j]
+            if board.lines[0][a][b] < 0:
+                continue
+            board.certain[board.lines[0][a][b]] |= 1 << (added[i][j] if added else (i + j) % board.m)
     sizes(board)
     for side in (0, 1):
         meet(board, side, placed[side])
@@ -177,19 +194,15 @@ def single(places: int) -> bool:
     return places.bit_count() == 1
 
 
-def different_places(places: list[int], everywhere: int, m: int) -> None:
-    """Lines of one side have different places; if there are m lines, every place is somebody's."""
+def different_places(places: list[int], rivals: list[list[int]], everywhere: int, m: int) -> None:
+    """Rivals have different places; if there are m lines, all rivals, every place is somebody's."""
     require(all(places))
-    taken = 0
-    for s in places:
-        if single(s):
-            require(not taken & s)
-            taken |= s
     for k, s in enumerate(places):
-        if not single(s):
-            places[k] = s & ~taken
+        if single(s):
+            for other in rivals[k]:
+                places[other] &= ~s
     require(all(places))
-    if len(places) == m:
+    if len(places) == m and all(len(others) == m - 1 for others in rivals):
         once = twice = 0
         for s in places:
             twice |= once & s
@@ -231,6 +244,8 @@ def meet(board: Board, side: int, placed: list[tuple[int, int]]) -> None:
     for k, i in placed:
         turned = {v: turned_back(s, i, board.moduli) for v, s in board.possible.items()}
         for other, v in enumerate(board.lines[side][k]):
+            if v < 0:
+                continue
             across[other] &= turned[v]
             require(across[other] != 0)
 

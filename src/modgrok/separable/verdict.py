@@ -31,6 +31,11 @@ class Refutation(TypedDict, total=False):
     symmetries: list[list[list[int]]]
     core: list[int]
     """symmetry: maps of rows, columns and values, and the values that they carry to disjoint sets."""
+    kept: list[list[int]]
+    clique: list[int]
+    cliques: list[tuple[str, int, list[int]]]
+    """tables with unknown cells: the rows and columns that the refutation is about; rivals: lines of one `side`;
+    rival-cells: for each value a side, a line, and rivals across it that meet it in this value."""
     transposed: bool
     tree: dict[str, Any]
     """search and symmetry: the case distinction, see `tree_checker`."""
@@ -91,6 +96,8 @@ class Obstruction(Result):
     explanation: str
     cases: tuple[tuple[int | None, Refutation], ...] = field(repr=False)
     axis: int = 0
+    smaller: tuple[tuple[int, Obstruction], ...] = field(default=(), repr=False)
+    """For a claim about all orders up to that of the group: obstructions for those that counting leaves open."""
 
     def summary(self) -> str:
         return f"{self.kind}: {self.explanation}"
@@ -114,6 +121,8 @@ class Verdict(Result):
     excluded: str = ""
     steps: int = 0
     moduli: tuple[int, ...] = ()
+    up_to: bool = False
+    """Whether a refutation is about all cyclic groups of order up to `group_order`."""
 
     @property
     def in_class(self) -> bool:
@@ -121,7 +130,7 @@ class Verdict(Result):
 
     @property
     def group(self) -> str:
-        return group_text(self.group_order, self.absorbing, self.moduli)
+        return ("any group up to " if self.up_to else "") + group_text(self.group_order, self.absorbing, self.moduli)
 
     def summary(self) -> str:
         found = self.witness or self.obstruction
@@ -132,6 +141,8 @@ class Verdict(Result):
             "verdict": self.status,
             "group_order": self.group_order,
             "absorbing": self.absorbing,
+            **({"moduli": list(self.moduli)} if self.moduli else {}),
+            **({"up_to": True} if self.up_to else {}),
             "witness": self.witness.to_json() if self.witness else None,
             "obstruction": self.obstruction.to_json() if self.obstruction else None,
             "excluded": self.excluded or None,

@@ -7,7 +7,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,7 +79,8 @@ class Training(NamedTuple):
 
     def network(self, config: TrainConfig) -> Network:
         """The trained network as it is now."""
-        inputs = tuple(variable_names(parse(config.expression, config.modulus)))
+        function = config.function
+        inputs = function.variables if function else tuple(variable_names(parse(config.expression, config.modulus)))
         model, statistics = self.shape.model, ()
         if model.sees_whole_batch:
             one = pick((self.hyper, self.examples, self.state.params), 0)
@@ -92,8 +93,9 @@ class Training(NamedTuple):
             config.modulus,
             "trained",
             plan=plan,
-            settings=asdict(config),
+            settings=config.to_json(),
             statistics=statistics,
+            function=function,
         )
 
 
@@ -120,7 +122,7 @@ def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None
     """Everything needed to go on, in one file that is replaced whole."""
     tensors = named_leaves(training.state) | {"history": training.history}
     with whole_file(path) as temporary:
-        save_file(tensors, temporary, metadata={"modgrok": json.dumps({"config": asdict(config)})})
+        save_file(tensors, temporary, metadata={"modgrok": json.dumps({"config": config.to_json()})})
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:

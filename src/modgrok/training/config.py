@@ -18,11 +18,12 @@ from jaxtyping import Int
 
 from modgrok.algebra.expression import read
 from modgrok.algebra.field import check_modulus, check_prime
+from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
 from modgrok.errors import InputError
-from modgrok.inspection.order import ORDER_NAMES, Order, function_order
+from modgrok.inspection.order import ORDER_NAMES, Order, order_of
 from modgrok.networks.models import MODELS, Model, trainable
 from modgrok.results import field_values
-from modgrok.training.data import function_table, train_count
+from modgrok.training.data import train_count
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import DEFAULTS, preset
@@ -69,7 +70,8 @@ class TrainConfig:
     """One experiment. Whatever is not given, or None, becomes what suits the model and the optimiser at once.
 
     `power` None is the number of variables; `order` is that of the residues in which periodicity is measured, "auto"
-    for the function's own; `snapshots` is how many networks are kept along the way.
+    for the function's own; `snapshots` is how many networks are kept along the way. Where the function is no
+    expression, `function` has its table, `expression` its name and `modulus` the number of its values.
     """
 
     expression: str
@@ -95,6 +97,17 @@ class TrainConfig:
     dropout: float = PRESET
     loss: str = PRESET
     optimiser: str = "adamw"
+    function: Function | None = None
+
+    @classmethod
+    def of(cls, function: FunctionLike, mod: int | None = None, **settings: Any) -> TrainConfig:
+        """The training on a function that is given as an expression, a table, a file or a Python function."""
+        if is_expression(function):
+            return cls(function, read(function, mod)[1], **settings)
+        found = read_function(function, mod)
+        if found.expression is not None:
+            return cls(found.expression, found.values, **settings)
+        return cls(found.name, found.values, function=found, **settings)
 
     def __post_init__(self) -> None:
         check_known("model", self.model, trainable())
@@ -111,10 +124,12 @@ class TrainConfig:
         check_known("order", self.order, ORDER_NAMES)
         if self.order == "multiplicative":
             check_prime(self.modulus, "for the multiplicative order")
+        if self.function is not None and (self.function.expression is not None or self.function.values != self.modulus):
+            raise InputError(f"{self.function.summary()} does not go with modulus {self.modulus}; use TrainConfig.of")
         if self.optimiser == "adam" and self.weight_decay:
             raise InputError(f"adam has no weight decay, got {self.weight_decay:g}; take adamw, or a weight_decay of 0")
         self.check_settings_of_models()
-        self.network_model(1)
+        self.network_model((self.modulus,))
 
     def check_numbers(self) -> None:
         for name, least in LEAST_COUNTS.items():
@@ -139,19 +154,34 @@ class TrainConfig:
                     f"{name} is for the model {having}, got {getattr(self, name)} for {self.model}; leave it out"
                 )
 
-    def network_model(self, variables: int) -> Model:
-        """The network that is trained, on so many variables."""
+    @property
+    def title(self) -> str:
+        """The function in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
+        return f"{self.expression} mod {self.modulus}" if self.function is None else self.function.title
+
+    def whole_function(self) -> Function:
+        """The function with its table; where the expression is wrong, it says so."""
+        return read_function(self.expression, self.modulus) if self.function is None else self.function
+
+    def network_model(self, sizes: Sequence[int]) -> Model:
+        """The network that is trained, on variables with so many values each."""
         kind = MODELS[self.model]
         chosen: dict[str, Any] = {name: getattr(self, name) for name in kind.settings() if hasattr(self, name)}
-        return kind((self.modulus,) * variables, self.modulus, **chosen)
+        return kind(tuple(sizes), self.modulus, **chosen)
 
     def task(self) -> Task:
         """The table and everything else that training needs; where the expression is wrong, it says so."""
-        table, variables = function_table(self.expression, self.modulus)
-        train_rows = train_count(self.fraction, table.size)
-        shape = Shape(self.network_model(variables), train_rows, loss=self.loss, optimiser=self.optimiser)
+        function = self.whole_function()
+        train_rows = train_count(self.fraction, function.known_cells)
+        shape = Shape(
+            self.network_model(function.sizes),
+            train_rows,
+            loss=self.loss,
+            optimiser=self.optimiser,
+            known=None if function.known is None else function.known_cells,
+        )
         values = {field.name: getattr(self, field.name, train_rows) for field in fields(Hyper)}
-        return Task(shape, hyper(**values), table, function_order(self.expression, self.modulus, self.order))
+        return Task(shape, hyper(**values), function.table.reshape(-1).astype(np.int32), order_of(self, self.order))
 
     def measured_steps(self) -> list[int]:
         """The steps at which metrics are measured: every `metrics_every` from 0 on, and the last."""
@@ -162,6 +192,14 @@ class TrainConfig:
         usual = preset(self.model, self.optimiser) | {name: DEFAULTS[name] for name in ("model", "optimiser")}
         return {name: value for name, value in field_values(self).items() if value != usual.get(name, value)}
 
+    def to_json(self) -> dict[str, Any]:
+        """Every setting as JSON holds it: the config's file, and its key. A table is there by its digest."""
+        settings = field_values(self)
+        function = settings.pop("function")
+        if function is None:
+            return settings
+        return settings | {"function": {"digest": function.digest, "variables": list(function.variables)}}
+
 
 def ensemble_of(configs: Sequence[TrainConfig]) -> Ensemble:
     """Configs that differ only in the function, the seed and the rates, as one ensemble."""
@@ -170,11 +208,6 @@ def ensemble_of(configs: Sequence[TrainConfig]) -> Ensemble:
         raise InputError("networks that train side by side need the same model, modulus, fraction, loss and optimiser")
     chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(task.hyper for task in tasks))
     return Ensemble(tasks[0].shape, chosen, np.stack([task.table for task in tasks]), [task.order for task in tasks])
-
-
-def check_modulus_of(expression: str, mod: int | None) -> int:
-    """The modulus that is given, or written at the end of the expression."""
-    return read(expression, mod)[1]
 
 
 def check_known(name: str, value: Any, known: Any) -> None:

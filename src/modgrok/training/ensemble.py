@@ -8,6 +8,7 @@ an ensemble of one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,9 +18,10 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.errors import InputError
-from modgrok.inspection.order import Order, Places, natural_order
+from modgrok.inspection.order import Order, Places, sized_order
 from modgrok.networks.circuit import Weights
 from modgrok.progress import Progress
+from modgrok.training import fused_step
 from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, start
 
 CPU_MEMORY = 1 << 24
@@ -56,6 +58,12 @@ def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
     return -(-networks // chunks)
 
 
+def with_fused_step(shape: Shape, fused: bool | None = None) -> Shape:
+    """The shape with the fused step, if it has one and is asked for; None asks on a GPU, unless MODGROK_FUSED=off."""
+    able = shape.gradient == "scatter" and fused_step.applies(shape.model, shape.loss)
+    return replace(shape, gradient="fused") if able and (fused_step.wanted() if fused is None else fused) else shape
+
+
 start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0, 0, 0)), static_argnums=0)
 segment_all = jax.jit(jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
 
@@ -70,12 +78,15 @@ def train_chunks(
     params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
+    fused: bool | None = None,
 ) -> Iterator[Chunk]:
     """Train an ensemble, chunk by chunk; metrics are measured at `steps`, rising steps of which the last ends it.
 
     `orders` are the orders of residues of the tables' functions, one for each network (`inspection.order`); without
     them periodicity is measured in the additive one. `params` are weights to start from, with an axis `net`.
+    `fused` turns the fused step on or off (`with_fused_step`).
     """
+    shape = with_fused_step(shape, fused)
     measured = [steps] if isinstance(steps, int) else list(steps)
     networks = check_ensemble(shape, hyper, tables, measured)
     size = chunk_size(shape, networks, memory)
@@ -100,8 +111,7 @@ def train_chunks(
 def stacked_places(shape: Shape, networks: int, orders: Sequence[Order] | None) -> Places:
     """The places of every network's order, with an axis `net`."""
     if orders is None:
-        usual = natural_order("additive", shape.model.classes, shape.model.variables)
-        orders = [usual] * networks
+        orders = [sized_order(shape.model.residues, shape.model.classes)] * networks
     if len(orders) != networks:
         raise InputError(f"{networks} tables need as many orders of residues, got {len(orders)}")
     return Places(*(np.stack(arrays) for arrays in zip(*(order.places for order in orders), strict=True)))
@@ -122,10 +132,11 @@ def train_ensemble(
     params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
+    fused: bool | None = None,
 ) -> tuple[Metrics, Any]:
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
     chunks = train_chunks(
-        shape, hyper, tables, steps=steps, orders=orders, params=params, memory=memory, progress=progress
+        shape, hyper, tables, steps=steps, orders=orders, params=params, memory=memory, progress=progress, fused=fused
     )
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *((chunk.metrics, chunk.params) for chunk in chunks))
 
@@ -133,8 +144,11 @@ def train_ensemble(
 def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:
     """The number of networks, if the arrays of an ensemble fit together; an `InputError` otherwise."""
     networks = tables.shape[0]
-    if networks == 0 or tables.shape != (networks, shape.rows):
-        raise InputError(f"tables must have the shape (networks, {shape.rows}), got {tables.shape}")
+    if networks == 0 or tables.shape != (networks, shape.cells):
+        raise InputError(f"tables must have the shape (networks, {shape.cells}), got {tables.shape}")
+    known = np.count_nonzero(np.asarray(tables) >= 0, axis=1)
+    if (known != shape.rows).any():
+        raise InputError(f"every table must have {shape.rows} known cells, got {known.min()} to {known.max()}")
     for leaf in jax.tree.leaves(hyper):
         if leaf.shape != (networks,):
             raise InputError(f"{networks} tables need hyper-parameters of shape ({networks},), got {leaf.shape}")

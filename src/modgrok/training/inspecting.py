@@ -13,7 +13,7 @@ from modgrok.files import write_parquet
 from modgrok.inspection.film import film_of
 from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
 from modgrok.networks.network import Network
-from modgrok.networks.verification import as_network
+from modgrok.networks.verification import as_network, known_cells
 from modgrok.training.data import train_count
 from modgrok.training.snapshots import snapshots_in
 from modgrok.training.steps import split_of
@@ -64,8 +64,10 @@ def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
     settings = network.settings
     if network.method != "trained" or not {"seed", "fraction"} <= set(settings):
         return None
+    rows, known = network.known_rows, known_cells(network)
+    trained = np.asarray(split_of(settings["seed"], rows))[: train_count(settings["fraction"], rows)]
     mask = np.zeros(network.rows, bool)
-    mask[np.asarray(split_of(settings["seed"], network.rows))[: train_count(settings["fraction"], network.rows)]] = True
+    mask[trained if known is None else known[trained]] = True
     return mask
 
 

@@ -78,7 +78,7 @@ def live_view(config: TrainConfig, console: Console, beginning: str = "compiling
 
 
 def title(config: TrainConfig) -> str:
-    return f"{config.expression} mod {config.modulus}"
+    return config.title
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import numpy as np
 from modgrok.errors import InputError
 from modgrok.files import read_columns, read_json, write_json, write_parquet
 from modgrok.inspection.inspecting import Inspection
-from modgrok.inspection.order import Order, function_order
+from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
@@ -88,12 +88,12 @@ class Run(Result):
 
     @property
     def train_rows(self) -> int:
-        return train_count(self.config.fraction, self.network.rows)
+        return train_count(self.config.fraction, self.network.known_rows)
 
     @property
     def residue_order(self) -> Order:
         """The order of residues in which periodicity was measured."""
-        return function_order(self.config.expression, self.config.modulus, self.config.order)
+        return order_of(self.config, self.config.order)
 
     @property
     def ipr_blocks(self) -> list[str]:
@@ -116,7 +116,7 @@ class Run(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.config.expression} mod {self.config.modulus}"
+        return self.config.title
 
     @property
     def about(self) -> str:
@@ -166,13 +166,19 @@ class Run(Result):
         return (
             f"{self.title}, {self.about}, step {self.step}: "
             f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, {self.outcome}"
+            f"{f'; network.table() predicts the {self.unknown_cells:,} unknown cells' if self.unknown_cells else ''}"
         )
+
+    @property
+    def unknown_cells(self) -> int:
+        """Cells of a table whose values are not known: they neither train nor test, and the network predicts them."""
+        return self.network.rows - self.network.known_rows
 
     def to_json(self) -> dict[str, Any]:
         """The summary of the run; numbers that do not exist are null."""
         return plain(
             {
-                "config": self.config,
+                "config": self.config.to_json(),
                 "folder": self.folder,
                 "finished": self.finished,
                 "reused": self.reused,
@@ -183,7 +189,8 @@ class Run(Result):
                 "order": self.residue_order.name,
                 "ipr_blocks": self.ipr_blocks,
                 "train_rows": self.train_rows,
-                "test_rows": self.network.rows - self.train_rows,
+                "test_rows": self.network.known_rows - self.train_rows,
+                "unknown_cells": self.unknown_cells,
                 "seconds": self.seconds,
                 "steps_per_second": self.steps_per_second,
                 "device": self.device,

@@ -1,6 +1,7 @@
 """The folder of a run, which belongs to one experiment:
 
 config.json             the `TrainConfig`
+function.npy            the table that is learned, -1 in unknown cells, where the function is no expression
 metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
 neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
 weights.safetensors     the trained network, in the one format of every modgrok network
@@ -17,14 +18,20 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from modgrok.algebra.expression import parse, to_text
+from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, write_json
+from modgrok.files import claim_folder, read_json, whole_file, write_json
 from modgrok.networks.storage import WEIGHTS
+from modgrok.results import field_values
 from modgrok.training.config import TrainConfig
 from modgrok.training.snapshots import SNAPSHOTS
 
@@ -35,7 +42,8 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "checkpoint.safetensors",
     "result.json",
 )
-FILES = (CONFIG, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+FUNCTION = "function.npy"
+FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
 RUNNING = "running.json"
 MADE_BY = "modgrok train"
 LONGEST_NAME = 40
@@ -49,14 +57,15 @@ def default_folder(config: TrainConfig) -> Path:
     """
     named = ("expression", "modulus", "width", "steps", "seed")
     changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
-    what = f"{function_name(config)}-mod{config.modulus}-width{config.width}-seed{config.seed}"
-    return Path("runs") / f"{what}{''.join(changed)}"
+    what = function_name(config) if config.function else f"{function_name(config)}-mod{config.modulus}"
+    return Path("runs") / f"{what}-width{config.width}-seed{config.seed}{''.join(changed)}"
 
 
 def function_name(config: TrainConfig) -> str:
     """The canonical spelling of the expression in characters that every file system and shell takes.
 
-    Where it is too long, or has parentheses (which become _), a few digits of its hash tell it from others.
+    Where it is too long, or has parentheses (which become _), a few digits of its hash tell it from others. A table has
+    its name and digits of its digest.
 
     >>> [function_name(TrainConfig(text, 7)) for text in ("n1n2 + n3", "n1 * n2 - n3", "n1 (n2 + n3)")]
     ['n1n2+n3', 'n1n2-n3', 'n1_n2+n3-769336']
@@ -64,11 +73,15 @@ def function_name(config: TrainConfig) -> str:
     text = canonical(config)
     plain = text.replace(" ", "")
     words = "".join(c if c.isalnum() or c in "+-^" else "_" for c in plain)[:LONGEST_NAME].strip("_")
+    if config.function is not None:
+        return f"{words}-{config.function.digest[:8]}"
     return words if words == plain else f"{words}-{sha256(text.encode()).hexdigest()[:6]}"
 
 
 def canonical(config: TrainConfig) -> str:
-    """The one spelling of an expression: `n1n2`, `n1*n2` and `x y` are `n1 n2`."""
+    """The one spelling of an expression: `n1n2`, `n1*n2` and `x y` are `n1 n2`; of a table, its name."""
+    if config.function is not None:
+        return config.expression
     return to_text(parse(config.expression, config.modulus))
 
 
@@ -78,9 +91,21 @@ def load_config(folder: Path) -> TrainConfig:
         raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
     stored = read_json(folder / CONFIG)
     try:
+        if "function" in stored:
+            stored |= {"function": load_function(folder, stored)}
         return TrainConfig(**stored)
-    except TypeError as error:
+    except (TypeError, KeyError) as error:
         raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
+
+
+def load_function(folder: Path, stored: dict[str, Any]) -> Function:
+    """The table of the run in a folder."""
+    found, about = read_table(folder / FUNCTION), stored["function"]
+    names = tuple(about["variables"])
+    function = from_table(found.table, stored["modulus"], stored["expression"], names, str(found.path))
+    if function.digest != about["digest"]:
+        raise InputError(f"{found.path} is not the table that the run was trained on; start again with --overwrite")
+    return function
 
 
 def is_finished(config: TrainConfig, folder: Path) -> bool:
@@ -105,17 +130,20 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
     if not (overwrite and folder.is_dir()):
         claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
-    write_json(folder / CONFIG, asdict(config))
+    if config.function is not None:
+        with whole_file(folder / FUNCTION) as temporary:
+            np.save(temporary, config.function.table)
+    write_json(folder / CONFIG, config.to_json())
 
 
 def difference(stored: TrainConfig, config: TrainConfig) -> str:
     """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
-    if canonical(stored) == canonical(config):
+    if canonical(stored) == canonical(config) or (config.function and stored.function == config.function):
         stored = replace(stored, expression=config.expression)
     changed = [
         f"{name} is {before!r} there and {after!r} here"
-        for (name, before), after in zip(asdict(stored).items(), asdict(config).values(), strict=True)
-        if before != after and name != "steps"
+        for name, before in field_values(stored).items()
+        if before != (after := getattr(config, name)) and name != "steps"
     ]
     if config.steps < stored.steps:
         changed.append(f"it has {stored.steps} steps, more than {config.steps}")

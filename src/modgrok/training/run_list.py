@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -186,6 +186,7 @@ def outcome(record: Recorded) -> str:
 
 def differences(configs: Sequence[TrainConfig]) -> dict[str, list[Any]]:
     """The settings in which some trainings differ, and the values that each has; spelling does not count."""
-    settings = [asdict(config) | {"expression": canonical(config)} for config in configs]
-    columns = {name: [each[name] for each in settings] for name in (settings[0] if settings else {})}
+    settings = [config.to_json() | {"expression": canonical(config)} for config in configs]
+    names = dict.fromkeys(name for each in settings for name in each)
+    columns = {name: [each.get(name) for each in settings] for name in names}
     return {name: values for name, values in columns.items() if any(value != values[0] for value in values)}

@@ -12,10 +12,11 @@ import jax
 import numpy as np
 from rich.console import Console
 
+from modgrok.algebra.function import FunctionLike
 from modgrok.files import write_parquet
 from modgrok.networks.network import Network
 from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
-from modgrok.training.config import Task, TrainConfig, check_modulus_of
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.run import Run, load_run, write_run
 from modgrok.training.run_folder import CHECKPOINT, METRICS, claim, is_finished, load_config, marked_as_running
@@ -26,7 +27,7 @@ SECONDS_BETWEEN_METRICS = 1.0
 
 
 def train(
-    expression: str,
+    function: FunctionLike,
     mod: int | None = None,
     *,
     model: str = "power",
@@ -60,8 +61,10 @@ def train(
     """Train a network on a part of a function's table, and measure what it learns.
 
     Args:
-        expression: the function, such as "n1 n2"; it may end with its modulus.
-        mod: the modulus.
+        function: an expression such as "n1 n2", which may end with its modulus; a table of values, as an array or as a
+            .csv, .npy or .parquet file; or a Python function of residues (`algebra.function`). Cells of a table that
+            are unknown neither train nor test: the network predicts them.
+        mod: the modulus; of a table, the number of its values.
         model: "power" (the paper's two-layer network), "mlp" or "transformer".
         width, power, depth, activation, norm, dropout: of the model; None is what suits it.
         loss: "mse" or "cross-entropy".
@@ -89,7 +92,7 @@ def train(
     (20, (5,))
     """
     settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
-    config = TrainConfig(**settings | {"modulus": check_modulus_of(expression, mod)})
+    config = TrainConfig.of(settings.pop("function"), mod, **settings)
     return train_config(
         config,
         out,

@@ -27,7 +27,8 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Model, Rows, Statistics
-from modgrok.training.data import residue_groups, shuffled_rows, table_inputs
+from modgrok.training import fused_step
+from modgrok.training.data import known_rows, residue_groups, shuffled_rows, table_inputs
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 
@@ -52,17 +53,28 @@ def on_cpu() -> bool:
 
 @dataclass(frozen=True)
 class Shape:
-    """What a compilation depends on. `train_rows` is the largest training set of all the networks it serves."""
+    """What a compilation depends on. `train_rows` is the largest training set of all the networks it serves.
+
+    `known` is the number of cells whose values are known; None where that is all of them.
+    `gradient` says how it is summed: "scatter" or "gather" (see `gathered_sum`), or "fused" (see `fused_step`).
+    """
 
     model: Model
     train_rows: int
     gradient: str = "scatter"
     loss: str = "mse"
     optimiser: str = "adamw"
+    known: int | None = None
+
+    @property
+    def cells(self) -> int:
+        """Cells of the table, known or not."""
+        return prod(self.model.residues)
 
     @property
     def rows(self) -> int:
-        return prod(self.model.residues)
+        """Rows that train or test."""
+        return self.cells if self.known is None else self.known
 
     @property
     def block_rows(self) -> int:
@@ -88,7 +100,7 @@ class Hyper:
 class Examples(NamedTuple):
     """A table with its split. The first `train_rows` of the `shuffled` rows, less those past Hyper's, train."""
 
-    table: Int[Array, "row"]
+    table: Int[Array, "cell"]
     shuffled: Int[Array, "row"]
     groups: Int[Array, "variable p slot"] | None
     places: Places
@@ -117,11 +129,13 @@ class Metrics(NamedTuple):
 
 
 def start(
-    shape: Shape, hyper: Hyper, table: Int[Array, "row"], places: Places, params: Any = None
+    shape: Shape, hyper: Hyper, table: Int[Array, "cell"], places: Places, params: Any = None
 ) -> tuple[Examples, State]:
     """The split and the untrained network that a seed stands for; `params` are weights to start from instead."""
     init_key, _ = jax.random.split(jax.random.key(hyper.seed))
     shuffled = split_of(hyper.seed, shape.rows)
+    if shape.known is not None:
+        shuffled = known_rows(table, shape.known)[shuffled]
     groups = None
     if shape.gradient == "gather":
         groups = residue_groups(shuffled, shape.train_rows, shape.model.residues)
@@ -139,25 +153,47 @@ def split_of(seed: Int[Array, ""] | int, rows: int) -> Int[Array, "row"]:
 
 def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""] | int) -> State:
     """`steps` full-batch steps. The number is traced: one compilation serves segments of any length."""
-    blocks = training_blocks(shape, hyper, examples)
     optimiser = OPTIMISERS[shape.optimiser](hyper)
+    gradient_at = (fused_gradient if shape.gradient == "fused" else block_gradient)(shape, hyper, examples)
+
+    def step(_: Any, state: State) -> State:
+        updates, moments = optimiser.update(gradient_at(state), state.optimiser, state.params)
+        params = optax.apply_updates(state.params, shape.model.applied(updates))
+        return State(params, moments, state.step + 1)
+
+    if shape.gradient == "fused":
+        return fused_step.unpadded(repeated(step, steps, fused_step.padded(state, shape.model)), state)
+    return repeated(step, steps, state)
+
+
+def repeated(step: Callable[[Any, State], State], steps: Int[Array, ""] | int, state: State) -> State:
+    if on_cpu():
+        return jax.lax.fori_loop(0, steps, step, state)
+    turns, rest = steps // STEPS_PER_LOOP, steps % STEPS_PER_LOOP
+    state = jax.lax.fori_loop(0, turns, lambda _, s: jax.lax.fori_loop(0, STEPS_PER_LOOP, step, s), state)
+    return jax.lax.fori_loop(0, rest, step, state)
+
+
+def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:
+    """The gradient of any model's loss at a state, by JAX, a block of rows at a time."""
+    blocks = training_blocks(shape, hyper, examples)
 
     def block_loss(params: Any, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
         rows = Rows(block.inputs, examples.groups, block.weights)
         logits = shape.model.apply(params, rows, key=key)
         return jnp.sum(block.weights * LOSSES[shape.loss](logits, block.targets))
 
-    def step(_: Any, state: State) -> State:
-        gradient = summed_gradient(block_loss, state.params, blocks, dropout_key(hyper, state.step))
-        updates, moments = optimiser.update(gradient, state.optimiser, state.params)
-        params = optax.apply_updates(state.params, shape.model.applied(updates))
-        return State(params, moments, state.step + 1)
+    return lambda state: summed_gradient(block_loss, state.params, blocks, dropout_key(hyper, state.step))
 
-    if on_cpu():
-        return jax.lax.fori_loop(0, steps, step, state)
-    turns, rest = steps // STEPS_PER_LOOP, steps % STEPS_PER_LOOP
-    state = jax.lax.fori_loop(0, turns, lambda _, s: jax.lax.fori_loop(0, STEPS_PER_LOOP, step, s), state)
-    return jax.lax.fori_loop(0, rest, step, state)
+
+def fused_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:
+    """The gradient of the x² network's loss at a padded state, by kernels; on a CPU they are interpreted, slowly."""
+    from modgrok.training import fused_kernels
+
+    rows = examples.shuffled[: shape.train_rows]
+    inputs, targets = table_inputs(rows, shape.model.residues), examples.table[rows]
+    order = fused_step.training_rows(shape.model, inputs, targets, hyper.train_rows)
+    return lambda state: fused_kernels.gradient(state.params, order, shape.model.classes, interpret=on_cpu())
 
 
 def dropout_key(hyper: Hyper, step: Int[Array, ""]) -> PRNGKeyArray:
@@ -209,7 +245,7 @@ def batch_statistics(shape: Shape, hyper: Hyper, examples: Examples, params: Any
 
 
 def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metrics:
-    """Losses and accuracies over the whole table, a block of rows at a time, and how periodic the weights are."""
+    """Losses and accuracies over all known rows, a block of rows at a time, and how periodic the weights are."""
     places = jnp.asarray(even_blocks(shape.rows, -(-shape.rows // shape.block_rows)))
     statistics = batch_statistics(shape, hyper, examples, params)
 

@@ -24,6 +24,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from modgrok.errors import InputError
@@ -164,6 +165,13 @@ def check_range(what: str, value: int, least: int, largest: int) -> None:
 def normal(key: PRNGKeyArray, shape: tuple[int, ...], scale: Float[Array, ""], inputs: int) -> Array:
     """Normal weights of variance scale² / inputs."""
     return scale / jnp.sqrt(inputs) * jax.random.normal(key, shape)
+
+
+def used_rows(embed: Float[Array, "variable p width"], residues: tuple[int, ...]) -> Float[Array, "variable p width"]:
+    """An embedding with zeros for the residues that a variable does not have, where their numbers differ."""
+    if len(set(residues)) == 1:
+        return embed
+    return jnp.where(np.arange(embed.shape[1])[None, :, None] < np.array(residues)[:, None, None], embed, 0)
 
 
 class Norm(NamedTuple):

@@ -25,6 +25,7 @@ from modgrok.networks.models.base import (
     layer_norm,
     normal,
     standardised,
+    used_rows,
 )
 
 ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "square": jnp.square}
@@ -62,7 +63,8 @@ class Mlp(Model):
         embed = normal(keys[0], (self.variables, self.largest, self.width), scale, self.variables)
         hidden = tuple(normal(k, (self.width, self.width), scale, self.width) for k in keys[1:-1])
         readout = normal(keys[-1], (self.width, self.classes), scale, self.width)
-        return MlpWeights(embed, hidden, identity_norms(self.norm, self.width, self.depth - 1), readout)
+        norms = identity_norms(self.norm, self.width, self.depth - 1)
+        return MlpWeights(used_rows(embed, self.residues), hidden, norms, readout)
 
     def apply(
         self,

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, Weights
-from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum
+from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum, used_rows
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Power(Model):
         std = scale / (2 * self.width) ** (1 / 3)
         embed = std * jax.random.normal(embed_key, (self.variables, self.largest, self.width))
         readout = std * jax.random.normal(readout_key, (self.width, self.classes))
-        return Expert(embed, readout, self.exponent)
+        return Expert(used_rows(embed, self.residues), readout, self.exponent)
 
     def apply(
         self,

@@ -132,8 +132,8 @@ class Transformer(Model):
         return logits, Inside(*map(tuple, zip(*layers, strict=True)))
 
     def blocks(self, params: TransformerWeights) -> Blocks:
-        """The dimensions of the embedding, which all variables share; they are laid out by the first."""
-        return Blocks(jnp.swapaxes(params.embed[None], 1, 2), (0,))
+        """The dimensions of the embedding, which all variables share; laid out by the first with most values."""
+        return Blocks(jnp.swapaxes(params.embed[None], 1, 2), (self.residues.index(self.largest),))
 
     def activations(self) -> int:
         token = (8 + 2 * EXPANSION) * self.width
