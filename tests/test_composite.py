@@ -12,10 +12,12 @@ import numpy as np
 import pytest
 from perfect_experts import perfect_expert
 
+import modgrok as mg
 from modgrok.algebra.expression import read
 from modgrok.cli import main
 from modgrok.compiler.choosing import groupings
 from modgrok.compiler.compiling import ExactSettings, assemble, compile_exact
+from modgrok.errors import InputError
 from modgrok.networks.export import export
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
@@ -135,3 +137,52 @@ def test_a_mixture_modulo_a_composite_number_trains_sums_of_two_moduli():
     values = [[predict(network, x, y).value for y in range(12)] for x in (0, 5, 11)]
     assert values == [[(x * y + x) % 12 for y in range(12)] for x in (0, 5, 11)]
     assert verify(network).accuracy == 1.0
+
+
+# --------------------------------------------------------------------------------------------- tables
+
+
+@pytest.fixture(scope="module")
+def planted():
+    """h(g1 + g2) over Z_53 with random relabellings: 30 × 40 → 17."""
+    rng = np.random.default_rng(3)
+    g1, g2, h = rng.permutation(53)[:30], rng.permutation(53)[:40], rng.permutation(np.arange(53) % 17)
+    return h[(g1[:, None] + g2) % 53]
+
+
+def test_a_table_in_disguise_is_one_expert(planted, tmp_path):
+    network = mg.compile(planted)
+    assert [(step.kind, step.group_order) for step in network.plan] == [("separable", 53)]
+    assert network.certificate.holds and (network.table() == planted).all()
+    loaded = load(network.save(tmp_path / "net.safetensors"))
+    assert (loaded.table() == planted).all() and verify(loaded).exhaustive and verify(loaded).accuracy == 1.0
+
+
+def test_the_command_compiles_a_table(planted, tmp_path, capsys):
+    np.savetxt(tmp_path / "mine.csv", planted, fmt="%d", delimiter=",")
+    assert main(["compile", "--table", str(tmp_path / "mine.csv"), "--frequencies", "minimal", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["sizes"], result["values"], result["accuracy"]) == ([30, 40], 17, 1.0)
+    assert (result["width"], result["certificate"]["holds"]) == (7, True), "five that add, and two for h"
+
+
+def test_a_product_modulo_four_is_one_expert_over_another_group():
+    """n1 n2 modulo 4 is h(g1 + g2) over Z_6 with an absorbing element."""
+    network = mg.compile("n1 n2", 4)
+    assert [(step.kind, step.group_order, step.absorbing) for step in network.plan] == [("separable", 6, True)]
+    assert all(network.predict([x, y]) == x * y % 4 for x in range(4) for y in range(4))
+
+
+def test_unknown_cells_get_what_the_witness_says():
+    whole = np.add.outer(np.arange(7), np.arange(7)) % 7
+    table = np.where(np.eye(7, dtype=bool), -1, whole)
+    network = mg.compile(table)
+    assert (network.table() == whole)[table >= 0].all() and verify(network).rows_checked == 42
+
+
+def test_tables_without_a_witness_are_refused_with_what_to_try():
+    table = np.random.default_rng(0).integers(9, size=(9, 9))
+    with pytest.raises(InputError, match=r"not known to be h\(g1 \+ g2\) .* order up to 18.*; train a network on it"):
+        mg.compile(table)
+    with pytest.raises(InputError, match="the paper's method takes a polynomial, got a table"):
+        mg.compile(table, method="paper")

@@ -80,7 +80,7 @@ SECONDS_KEY = {"seconds": "how long the work took"}
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
     """The arguments that say which function is meant; `given_function` reads them."""
     parser.add_argument("expression", nargs="?", help=text)
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, 2 or more; of a table, how many values")
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
     )

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
 from modgrok.compiler.certificate import Certificate, certify
-from modgrok.compiler.choosing import best_plan, choose_kernel
+from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.exact_weights import Kernel, exact_expert
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
@@ -50,7 +51,7 @@ METHODS = {"exact": ExactSettings, "paper": PaperSettings}
 
 
 def compile(
-    expression: str,
+    function: FunctionLike,
     mod: int | None = None,
     *,
     method: str = "exact",
@@ -62,11 +63,12 @@ def compile(
     normalisation: str | None = None,
     seed: int | None = None,
 ) -> Network:
-    """A network with closed-form weights for a polynomial.
+    """A network with closed-form weights for a polynomial, or for a table that is h(g1 + g2) in disguise.
 
     Args:
-        expression: a polynomial such as "2n1^4 n2 + n1^2 n2^2"; it may end with its modulus, "… mod 97".
-        mod: the modulus, any number of at least 2.
+        function: a polynomial such as "2n1^4 n2 + n1^2 n2^2", which may end with its modulus; or a table: an
+            array, the path of a .csv, .npy or .parquet file, or a Python function.
+        mod: the modulus, any number of at least 2; of a table, how many values it has.
         method: "exact" designs the phases, has no error and a certificate; "paper" draws them at random, as published.
         frequencies: of exact: "all" (exact one-hot outputs, the default), "minimal" (fewest neurons that are right
             everywhere), or a number.
@@ -81,6 +83,8 @@ def compile(
 
     >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
     <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
+    >>> compile(lambda a, b: (a + 2 * b) ** 2, mod=7).summary()
+    'function 0e0a3a (7 × 7 → 7), exact circuit, 13 neurons'
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -104,9 +108,16 @@ def compile(
             f"{unknown[0]} belongs to method {other}, but the method is {method}; its settings are "
             f"{', '.join(known[method])}"
         )
+    if is_expression(function):
+        if method == "paper":
+            return compile_paper(function, mod, PaperSettings(**given))
+        return compile_exact(function, mod, ExactSettings(**given))
     if method == "paper":
-        return compile_paper(expression, mod, PaperSettings(**given))
-    return compile_exact(expression, mod, ExactSettings(**given))
+        raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
+    found = read_function(function, mod)
+    if found.expression is not None:
+        return compile_exact(found.expression, found.values, ExactSettings(**given))
+    return compile_table(found, ExactSettings(**given))
 
 
 def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circuit:
@@ -115,12 +126,19 @@ def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circui
 
 
 def finish(
-    plan: Plan, experts: Sequence[Expert], betas: np.ndarray, text: str, modulus: int, method: str, settings: Any
+    plan: Plan,
+    experts: Sequence[Expert],
+    betas: np.ndarray,
+    text: str,
+    modulus: int,
+    method: str,
+    settings: Any,
+    function: Function | None = None,
 ) -> Network:
     """The network of a plan, its weights rounded once to the dtype of the settings."""
     circuit = assemble(plan, experts, betas).astype(settings.dtype)
     steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts, strict=True))
-    return Network.of_circuit(circuit, text, modulus, method, plan=steps, settings=asdict(settings))
+    return Network.of_circuit(circuit, text, modulus, method, function=function, plan=steps, settings=asdict(settings))
 
 
 # --------------------------------------------------------------------------------------------- exact
@@ -135,10 +153,30 @@ def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | N
     check_exact_settings(settings)
     tree, modulus = read(text, mod)
     plan, kernels = best_plan(tree, modulus, settings.frequencies)
+    return proved(plan, kernels, to_text(tree), modulus, settings)
+
+
+def compile_table(function: Function, settings: ExactSettings | None = None) -> Network:
+    """One expert for a function that is known by its table alone, where the decision finds a witness; proved."""
+    settings = settings or ExactSettings()
+    check_exact_settings(settings)
+    plan, kernels = best_table_plan(function, settings.frequencies)
+    return proved(plan, kernels, function.name, function.values, settings, function)
+
+
+def proved(
+    plan: Plan,
+    kernels: list[Kernel],
+    text: str,
+    modulus: int,
+    settings: ExactSettings,
+    function: Function | None = None,
+) -> Network:
+    """The network of a plan with its certificate."""
     kernels, experts, certificate, notes = prove(plan, kernels, settings.dtype)
     chosen = replace(settings, dtype=certificate.dtype)
     betas = np.array([expert.beta for expert in certificate.experts])
-    network = finish(plan, experts, betas, to_text(tree), modulus, "exact", chosen)
+    network = finish(plan, experts, betas, text, modulus, "exact", chosen, function)
     steps = tuple(
         replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=proof.margin, beta=proof.beta)
         for about, kernel, proof in zip(network.plan, kernels, certificate.experts, strict=True)

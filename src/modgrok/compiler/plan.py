@@ -75,8 +75,9 @@ def plan_from_witness(
     is an expert of its own.
     """
     parts = " + ".join(f"g{s}({name})" for s, name in enumerate(names, start=1))
-    text = f"h({parts}) over Z_{witness.group_order}"
-    step = witness_step(witness, text)
+    over = f"over Z_{witness.group_order}"
+    text = f"h({parts}) {over}"
+    step = witness_step(witness, text if fold else f"{parts} {over}")
     h = np.array([0 if value is None else value for value in (*witness.h, witness.h_absorbing)])[: step.classes]
     if not fold:
         relabelling = sum_step((len(names),), [h], values, text, kind="relabel")
