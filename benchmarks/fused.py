@@ -1,6 +1,6 @@
 """The fused step beside the float32 step, on a GPU: gradients, speed, tilings, and 100 trainings both ways.
 
-    python benchmarks/fused.py OUT.json [--quick]
+    python benchmarks/fused.py OUT.json [--parts gradients rates tilings kernels trainings] [--quick]
 
 Writes one JSON file, after every part of it, so that a run that is stopped leaves what it measured. `--quick` takes
 tiny sizes and interprets the kernels where there is no GPU.
@@ -30,6 +30,7 @@ from modgrok.training.fused_step import TILINGS, Tiling
 from modgrok.training.steps import Shape, advance, block_gradient, fused_gradient
 
 CASES = ((97, 500, (1, 16, 64, 128)), (23, 500, (1, 128, 1024)))
+PARTS = ("gradients", "rates", "tilings", "kernels", "trainings")
 SECONDS = 0.3
 """Time of one measurement; the best of three counts."""
 TRIED = {
@@ -136,6 +137,13 @@ def rate(trial: Trial, program: Any, compiling: float, seconds: float) -> dict[s
     }
 
 
+def rates(trials: list[Trial], seconds: float) -> list[dict[str, Any]]:
+    """All are compiled side by side, then timed one after the other."""
+    with ThreadPoolExecutor(8) as pool:
+        programs = list(pool.map(compiled, [tried.lowered for tried in trials]))
+    return [rate(tried, *found, seconds) for tried, found in zip(trials, programs, strict=True)]
+
+
 def kernel_times(modulus: int, width: int, networks: int, seconds: float) -> dict[str, float]:
     """Microseconds of the gradient alone, in a loop on the device: what is left of a step is the optimiser's."""
     shape, settings, examples, states = problem(modulus, width, networks, "fused")
@@ -189,6 +197,7 @@ def compare_trainings(networks: int, modulus: int, width: int, steps: list[int])
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS)
     parser.add_argument("--quick", action="store_true")
     args = parser.parse_args()
     began, result = time.perf_counter(), {}
@@ -202,22 +211,19 @@ def main() -> None:
         print(f"{result['seconds']:.0f} s: {name}: {value if len(str(value)) < 3000 else '...'}", flush=True)
 
     keep("machine", machine().__dict__)
-    keep("gradient_errors", {f"p={p} width {width}": compare_gradients(p, width) for p, width, _ in cases})
-    trials = [
-        trial(modulus, width, networks, gradient, steps)
-        for modulus, width, counts in cases
-        for networks in counts
-        for gradient in ("scatter", "fused")
-    ]
-    tilings = [tried for case in (TILED if not args.quick else ((7, 24, 2),)) for tried in tilings_tried(*case, steps)]
-    with ThreadPoolExecutor(8) as pool:
-        programs = list(pool.map(compiled, [tried.lowered for tried in (*trials, *tilings)]))
-    for name, several in (("rates", trials), ("tilings", tilings)):
-        ready = [programs.pop(0) for _ in several]
-        keep(name, [rate(tried, *program, seconds) for tried, program in zip(several, ready, strict=True)])
-    keep("kernels", [kernel_times(p, width, counts[-2], seconds) for p, width, counts in cases])
-    many = (8, 7, 24, [5, 10]) if args.quick else (100, 97, 500, [100, 300, 1000])
-    keep("trainings", compare_trainings(*many))
+    if "gradients" in args.parts:
+        keep("gradient_errors", {f"p={p} width {width}": compare_gradients(p, width) for p, width, _ in cases})
+    if "rates" in args.parts:
+        both = [(*case[:2], n, gradient) for case in cases for n in case[2] for gradient in ("scatter", "fused")]
+        keep("rates", rates([trial(*one, steps) for one in both], seconds))
+    if "tilings" in args.parts:
+        tiled = ((7, 24, 2),) if args.quick else TILED
+        keep("tilings", rates([tried for case in tiled for tried in tilings_tried(*case, steps)], seconds))
+    if "kernels" in args.parts:
+        keep("kernels", [kernel_times(p, width, counts[-2], seconds) for p, width, counts in cases])
+    if "trainings" in args.parts:
+        many = (8, 7, 24, [5, 10]) if args.quick else (100, 97, 500, [100, 300, 1000])
+        keep("trainings", compare_trainings(*many))
 
 
 if __name__ == "__main__":

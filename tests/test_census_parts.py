@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+from modgrok.censuses.families import make_table
+from modgrok.censuses.part_training import prepared, preparing_processes
 from modgrok.censuses.parts import LARGEST_PART, LEAST_PARTS, PART_WORK, padded_rows, parts, slice_of, work
 from modgrok.censuses.plan import plan_from
 from modgrok.errors import InputError
@@ -66,3 +68,13 @@ def test_slices_are_disjoint_cover_the_plan_and_have_about_the_same_work():
 def test_what_is_no_slice_is_refused(text):
     with pytest.raises(InputError, match="slice K of N"):
         slice_of(parts(plan()), 100, text)
+
+
+def test_tables_are_the_same_from_a_process_of_their_own():
+    keys = [("two-monomials", 7, 0), ("{a}x + {b}y", 6, 1), ("random", 5, 2)]
+    with preparing_processes() as pool:
+        elsewhere = [pool.submit(prepared, *key).result() for key in keys]
+    for key, found in zip(keys, elsewhere, strict=True):
+        here = prepared(*key)
+        assert found.expression == here.expression and found.values.tolist() == here.values.tolist()
+        assert found.order.name == here.order.name and found.values.tolist() == make_table(*key).values.ravel().tolist()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 from lookup_model import untrained
@@ -15,6 +17,7 @@ from modgrok.networks.models import Transformer
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 from modgrok.training.inspecting import inspect
+from modgrok.training.runs import train
 
 STEPS = (0, 5, 40)
 
@@ -69,6 +72,30 @@ def test_the_film_is_written_as_a_figure_an_animation_and_a_table(power, tmp_pat
     result = json.loads(json.dumps(found.to_json(), allow_nan=False))["film"]
     assert result["step"] == list(STEPS) and len(result["norm_per_frequency"]) == len(STEPS)
     assert found.plot_film().axes and found.film.plot().axes
+
+
+def test_a_transformer_that_groks_addition_builds_its_frequencies_and_gives_up_what_it_memorised(tmp_path):
+    """The best-known transformer study in small: few key frequencies, restricted loss falls, excluded loss rises."""
+    settings = {"model": "transformer", "width": 32, "steps": 800, "fraction": 0.8, "snapshots": 8}
+    run = train("n1 + n2", 23, out=tmp_path / "run", **settings)
+    found = inspect(tmp_path / "run")
+    film = found.film.measures
+    assert film["step"].tolist() == list(run.snapshots) and run.final["test_accuracy"] > 0.9
+    assert 1 <= len(found.logits.key_frequencies) <= 5
+    assert film["analytical_share"][0] < 0.01 and film["analytical_share"][-1] > 0.6
+    assert film["restricted_loss_all"][0] > 3 and film["restricted_loss_all"][-1] < 0.1
+    assert (
+        film["full_loss_train"][-1] < 0.1 and film["excluded_loss_train"][-1] > 1.5 * film["excluded_loss_train"].min()
+    )
+    assert inspect(tmp_path / "run", film=()).film is None
+    assert inspect(run).film.measures["ipr"].tolist() == film["ipr"].tolist()
+
+
+def test_a_training_that_diverged_is_told(power):
+    broken = replace(power[-1][1], params=jax.tree.map(lambda leaf: leaf * np.nan, power[-1][1].params))
+    found = inspect(broken, film=[*power[:1], (50, broken)])
+    assert "no finite numbers" in found.logits.why and found.to_json()["logits"]["analytical_share"] is None
+    assert np.isfinite(found.film.measures["ipr"][0]) and np.isnan(found.film.measures["analytical_share"][1])
 
 
 def test_other_models_have_a_film_without_phases():

@@ -133,11 +133,13 @@ def test_a_setting_that_no_training_knows_keeps_its_default(tmp_path, monkeypatc
     assert TrainConfig("n1 n2", 7).model == "power", "others train as before"
 
 
-def test_what_it_cannot_do_is_refused_with_a_sentence(tmp_path):
+def test_it_is_inspected_and_what_it_cannot_do_is_refused_with_a_sentence(tmp_path):
     run = mg.train("n1 n2", 7, **SETTINGS | {"steps": 1})
-    for verb in (mg.inspect, lambda network: mg.export(network, "onnx", tmp_path / "toy.onnx")):
-        with pytest.raises(InputError, match="the model toy is not a circuit of two-layer experts, which this needs"):
-            verb(run)
+    found = mg.inspect(run)
+    assert "toy is not a circuit" in found.no_weights_view and 0 <= found.logits.analytical_share <= 1
+    assert list(found.inside.spectra) == ["n1", "n2", "readout"] and list(found.figures()) == ["spectrum", "logits"]
+    with pytest.raises(InputError, match="the model toy has no export to onnx; circuit, power, mlp and transformer"):
+        mg.export(run, "onnx", tmp_path / "toy.onnx")
 
 
 def test_a_file_of_an_unknown_model_is_refused(tmp_path, monkeypatch):

@@ -50,7 +50,7 @@ def test_every_setting_is_a_flag(tmp_path):
 def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, capsys):
     run = call(train, *SMALL, "--out", str(tmp_path / "run"))
     result = run.to_json()
-    assert set(result) == set(train.KEYS)
+    assert set(result) == set(train.RUN_KEYS)
     assert set(result["final"]) == {
         *("train_loss", "test_loss", "train_accuracy", "test_accuracy"),
         *("ipr", "ipr_alive", "alive", "embed_norm", "readout_norm"),

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
     from modgrok.training.runs import resume, train
+    from modgrok.training.sweep_result import Sweep
+    from modgrok.training.sweeps import sweep
     from modgrok.training.watching import watch
 
 __version__ = "0.2.0"
@@ -66,6 +68,8 @@ HOMES = {
     "training.run": ("Run", "load_run"),
     "training.run_list": ("RunList", "runs"),
     "training.runs": ("resume", "train"),
+    "training.sweep_result": ("Sweep",),
+    "training.sweeps": ("sweep",),
     "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""
@@ -91,6 +95,7 @@ __all__ = [
     "Report",
     "Run",
     "RunList",
+    "Sweep",
     "TrainConfig",
     "Verification",
     "bench",
@@ -109,6 +114,7 @@ __all__ = [
     "read_function",
     "resume",
     "runs",
+    "sweep",
     "table",
     "train",
     "verify",

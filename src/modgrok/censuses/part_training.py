@@ -91,7 +91,11 @@ class LocalExecutor:
 def preparing_processes() -> ProcessPoolExecutor:
     """Processes for all cores but two, which leave the GPU alone; a process that holds one must not be forked."""
     workers = max(1, (cpu_count() or 1) - 2)
-    return ProcessPoolExecutor(workers, get_context("spawn"), jax.config.update, ("jax_platforms", "cpu"))
+    return ProcessPoolExecutor(workers, get_context("spawn"), leave_the_gpu_alone)
+
+
+def leave_the_gpu_alone() -> None:
+    jax.config.update("jax_platforms", "cpu")
 
 
 def compile_ahead(part: Part) -> None:

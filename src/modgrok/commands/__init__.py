@@ -11,6 +11,7 @@ COMMANDS = {
     "classify": "decide whether a function is h(g1(n1) + g2(n2)), with a witness or a proof",
     "check": "check the witness or the proof of a verdict against the table, independently",
     "train": "train networks on a function and watch them grok",
+    "sweep": "train every combination of settings with many seeds, many networks at once",
     "runs": "list the runs in a folder: what, which settings, how far, how good",
     "compare": "show runs side by side: curves on one figure, settings that differ, numbers",
     "watch": "show how far a run is that another process trains",

@@ -16,8 +16,9 @@ from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.logits import LogitsView
 from modgrok.inspection.order import ORDER_NAMES
+from modgrok.progress import progress_bar
 from modgrok.results import percent
-from modgrok.training.inspecting import inspect
+from modgrok.training.inspecting import inspect, write_inspection
 
 KEYS = {
     "expression": "of the network",
@@ -70,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="auto",
         help="order of residues in which to look for waves; auto (default) takes the function's own",
     )
+    parser.add_argument("--no-film", action="store_true", help="leave out the film of a run that kept snapshots")
     parser.add_argument(
         "--out",
         type=Path,
@@ -78,9 +80,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Inspection:
+    with progress_bar(console, "measuring the film") as progress:
+        film = () if args.no_film else None
+        found = inspect(args.network, order=args.order, film=film, progress=progress)
     folder = args.out or default_folder(args.network)
     say(console, f"drawing figures in {folder}")
-    return inspect(args.network, order=args.order, out=folder)
+    return write_inspection(found, folder)
 
 
 def default_folder(path: Path) -> Path:
@@ -153,21 +158,25 @@ def show_logits(view: LogitsView, console: Console) -> None:
         "sum of places in any form",
     )
     say(console, f"key frequencies ({len(view.key_frequencies)}): {keys}")
-    console.print(text_table(("logits", view.loss, "accuracy"), version_rows(view)))
+    console.print(version_table(view))
 
 
-def version_rows(view: LogitsView) -> list[tuple[str, str, str]]:
+def version_table(view: LogitsView) -> Table:
     """Loss and accuracy of the logits, of the key frequencies alone and of the rest, on each part of the table."""
     names = {"full": "all of them", "restricted": "key frequencies alone", "excluded": "all but these"}
     losses, accuracies = view.losses or {}, view.accuracies or {}
-    return [
+    parts = [part for part in losses["full"] if part != "all"] or ["all"]
+    loss = view.loss.replace("mse", "squared error")
+    headings = (f"logits ({loss})", *(f"loss, {part}" for part in parts), *(f"right, {part}" for part in parts))
+    rows = [
         (
             label,
-            "  ".join(f"{part} {value:.3g}" for part, value in losses[version].items()),
-            "  ".join(f"{part} {percent(value, 1)}" for part, value in accuracies[version].items()),
+            *(f"{losses[version][part]:.3g}" for part in parts),
+            *(percent(accuracies[version][part], 1) for part in parts),
         )
         for version, label in names.items()
     ]
+    return text_table(headings, rows)
 
 
 def show_film(film: Film, console: Console) -> None:
@@ -178,8 +187,8 @@ def show_film(film: Film, console: Console) -> None:
         "step": lambda k: f"{film.steps[k]:,}",
         "accuracy": lambda k: percent(float(film.measures["full_accuracy_all"][k]), 1),
         "analytical share": lambda k: percent(float(film.measures["analytical_share"][k]), 1),
-        "restricted loss": lambda k: f"{film.measures['restricted_loss_all'][k]:.3g}",
-        f"excluded loss ({part})": lambda k: f"{film.measures[f'excluded_loss_{part}'][k]:.3g}",
+        "restricted": lambda k: f"{film.measures['restricted_loss_all'][k]:.3g}",
+        f"excluded, {part}": lambda k: f"{film.measures[f'excluded_loss_{part}'][k]:.3g}",
         "mean IPR": lambda k: f"{film.measures['ipr'][k]:.3f}",
     }
     console.print(text_table(tuple(columns), [[cell(k) for cell in columns.values()] for k in chosen]))

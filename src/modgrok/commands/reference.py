@@ -37,6 +37,7 @@ PAGES = {
     "census": "census.md",
     "bench": "training.md",
     "mix": "mix.md",
+    "sweep": "sweep.md",
     "runs": "runs.md",
     "compare": "runs.md",
     "watch": "runs.md",

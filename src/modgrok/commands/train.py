@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, add_function, given_function, heading, say
+from modgrok.commands import sweep
+from modgrok.commands.common import FILES_KEY, HELP, add_function, given_function, heading, say
 from modgrok.errors import InputError
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.models import trainable
@@ -24,6 +25,10 @@ from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.runs import Run, train_config
+from modgrok.training.sweep_plan import seeds_of
+from modgrok.training.sweep_result import Sweep
+from modgrok.training.sweeps import default_folder as sweep_folder
+from modgrok.training.sweeps import run_plan
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "order": ORDER_NAMES,
@@ -33,30 +38,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "loss": tuple(LOSSES),
     "optimiser": tuple(OPTIMISERS),
 }
-HELP = {
-    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
-    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
-    "activation": "of an mlp",
-    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
-    "dropout": "share of the hidden neurons that is dropped at random in every step",
-    "loss": "mean squared error to the one-hot, or cross-entropy",
-    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
-    "width": "hidden neurons; of a transformer, the dimension of its stream",
-    "power": "the activation of the power network is x^power; the number of variables if not given",
-    "steps": "full-batch steps; more than before lets a run go on",
-    "learning_rate": "learning rate",
-    "weight_decay": "weight decay",
-    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
-    "beta2": "decay of the mean of squared gradients in Adam",
-    "eps": "the term in Adam's denominator",
-    "fraction": "share of the table to train on; the rest is for testing",
-    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
-    "seed": "seed of the split and of the initial weights",
-    "metrics_every": "steps between measurements",
-    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
-    "order": "order of residues in which periodicity is measured; auto takes the function's own",
-}
-KEYS = {
+RUN_KEYS = {
     "config": "every setting of the training",
     "folder": "where the run is",
     "finished": "whether all steps were taken",
@@ -79,6 +61,7 @@ KEYS = {
     "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `error`, `reason`, "
     "`source`; `value` is `null` where the loss law was not measured",
 } | FILES_KEY
+KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,6 +76,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             default=argparse.SUPPRESS,
             help=text + default,
         )
+    parser.add_argument(
+        "--seeds", type=int, metavar="N", help="train so many seeds at once, from --seed on: a sweep (docs/sweep.md)"
+    )
     parser.add_argument("--out", type=Path, help="folder of the run; by default one under runs/, named by the settings")
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with the run in this folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
@@ -101,8 +87,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(args: argparse.Namespace, console: Console) -> Run:
+def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
     config, folder = config_and_folder(args)
+    if args.seeds is not None:
+        return many_seeds(args, config)
     with stop_on_interrupt() as stop:
         return train_config(
             config,
@@ -114,8 +102,16 @@ def run(args: argparse.Namespace, console: Console) -> Run:
         )
 
 
-def exit_code(result: Run) -> int:
-    return 0 if result.finished else 130
+def many_seeds(args: argparse.Namespace, config: TrainConfig) -> Sweep:
+    """The sweep that has nothing but seeds to vary."""
+    if args.resume or args.overwrite or config.snapshots:
+        raise InputError("--seeds makes a sweep: without --resume (call it again), --overwrite and --snapshots")
+    plan = seeds_of(config, args.seeds)
+    return run_plan(plan, args.out or sweep_folder(plan), live=True)
+
+
+def exit_code(result: Run | Sweep) -> int:
+    return 0 if isinstance(result, Sweep) or result.finished else 130
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
@@ -147,7 +143,10 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
-def show(result: Run, console: Console, args: argparse.Namespace) -> None:
+def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> None:
+    if isinstance(result, Sweep):
+        sweep.show(result, console, args)
+        return
     final, config = result.final, result.config
     heading(console, result.title, f", {result.about}")
     say(console, f"step {result.step}, {result.steps_per_second:.1f} steps/s")

@@ -11,7 +11,7 @@ from modgrok.commands import train
 from modgrok.training.run import Run
 from modgrok.training.watching import watch
 
-KEYS = train.KEYS
+KEYS = train.RUN_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

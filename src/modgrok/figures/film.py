@@ -82,8 +82,8 @@ def weight_curves(axes: Axes, film: Film) -> None:
     """IPR, share of neurons on one frequency, and the residual of the phase law, as far as the model has them."""
     curves = [
         ("ipr", INK, 1.0, "mean IPR"),
-        ("common_frequency_share", WAVE, 1.0, "neurons on one frequency"),
-        ("phase_residual_median", COLOURS[2], np.pi / 2, "phase residual / (π/2)"),
+        ("common_frequency_share", WAVE, 1.0, "on one frequency"),
+        ("phase_residual_median", COLOURS[2], np.pi / 2, "phase residual · 2/π"),
     ]
     for name, colour, unit, label in curves:
         if film.known(name):

@@ -57,10 +57,10 @@ def mean_logit(axes: Axes, view: LogitsView) -> None:
         np.bincount(place, table[np.ix_(sums, column)].ravel(), m)[at] / count[at]
         for table in (view.mean_by_sum, fitted)
     )
-    axes.plot(at - m // 2, fit, color=WAVE, linewidth=1, label="analytical form")
+    axes.plot(at - m // 2, fit, color=WAVE, linewidth=1, label="fitted form")
     axes.plot(at - m // 2, seen, ".", color=INK, markersize=3, label="network")
     axes.set(xlabel="place of the class $-$ sum of places", ylabel="mean logit")
-    outside_legend(axes)
+    outside_legend(axes).set_in_layout(False)  # as high as the titles beside it
 
 
 def spectrum_panel(figure: Figure, axes: Axes, spectrum: InputSpectrum) -> None:

@@ -13,6 +13,7 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.legend import Legend
 
 from modgrok.files import whole_file
 
@@ -69,9 +70,11 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def outside_legend(axes: Axes) -> None:
+def outside_legend(axes: Axes) -> Legend:
     """A legend in two columns above the axes, off the data."""
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2, columnspacing=1, handlelength=1.2)
+    return axes.legend(
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2, columnspacing=1, handlelength=1.2
+    )
 
 
 def save_figure(figure: Figure, stem: str | Path) -> list[Path]:

@@ -6,7 +6,7 @@ its solution, and the excluded loss on the training rows rises as it forgets wha
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
+from modgrok.progress import Progress
 from modgrok.results import Result, percent, plain
 
 FOLLOWED = 4
@@ -91,17 +92,21 @@ def film_of(
     *,
     final: LogitsView,
     training: Bool[np.ndarray, "table"] | None = None,
+    progress: Progress | None = None,
 ) -> Film:
     """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
+    frames = list(frames) if not isinstance(frames, Collection) else frames
     network = final.network
     order = order_of(network)
     neurons = followed_neurons(network, order)
     rows, norms, waves = [], [], []
-    for step, frame in frames:
+    for done, (step, frame) in enumerate(frames, start=1):
         seen = logits_view(frame, training=training, key_frequencies=final.key_frequencies, spectrum=False)
         rows.append({"step": step} | logits_measures(seen) | weight_measures(frame, order))
         norms.append(embedding_norms(frame, order))
         waves.append(embedding_along(frame, order)[list(neurons)])
+        if progress is not None:
+            progress(done, len(frames))
     return Film(
         network.expression,
         network.modulus,

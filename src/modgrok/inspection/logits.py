@@ -14,7 +14,8 @@ subtract from each row its mean over classes (softmax and argmax ignore it), and
 and the summand of f is the share of that frequency. The K_f are orthogonal where all sums and classes occur equally
 often, and a share is then that of one projection. White noise has a share of (number of K_f) / (rows · (classes - 1)).
 
-An upper bound of it is the sum share: that of all functions of (s, q), whatever their form.
+An upper bound of it is the sum share: that of all functions of (s, q), whatever their form, whose mean over rows is 0.
+White noise has about 1/m of it.
 
 Only rows and classes that have places take part: in a product, zero is apart.
 
@@ -163,10 +164,12 @@ class LogitsView(Result):
 
     @property
     def sum_share(self) -> float | None:
-        """The share of variance that depends on a row through the sum of its places alone, in whatever form."""
+        """The share of variance that depends on a row, and on it through the sum of its places alone, in any form."""
         if self.templates is None or self.mean_by_sum is None or self.variance is None:
             return None
-        held = np.sum(self.templates.counts[:, None] * self.mean_by_sum**2)
+        counts = self.templates.counts[:, None]
+        of_all_rows = np.sum(counts * self.mean_by_sum, axis=0) / counts.sum()
+        held = np.sum(counts * (self.mean_by_sum - of_all_rows) ** 2)
         return float(held / self.variance) if self.variance else 0.0
 
     @property
@@ -232,6 +235,9 @@ def logits_view(
     logits = whole_logits(network)
     labels = witness_of(network)
     order = named_order(labels) or order_of(network)
+    if not np.isfinite(logits).all():
+        why = "some logits are no finite numbers: the training diverged"
+        return LogitsView(network, order.name, None, why, loss=loss)
     inputs = input_spectrum(logits, network, labels, order) if spectrum else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"

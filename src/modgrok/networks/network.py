@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
 
 import jax
@@ -27,10 +28,12 @@ from safetensors.numpy import save_file
 from modgrok.algebra.expression import parse, variable_names
 from modgrok.algebra.function import Function
 from modgrok.errors import InputError
-from modgrok.files import whole_file
+from modgrok.files import whole_file, write_text
 from modgrok.networks.circuit import Circuit, Expert, single
 from modgrok.networks.description import Certificate, ExpertPlan
 from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
+from modgrok.networks.models.base import check_statistics
+from modgrok.networks.torch_source import import_module_file, torch_source
 from modgrok.results import Result, field_values, html_table, plain
 
 CHUNK_BYTES = 1 << 24
@@ -232,6 +235,23 @@ class Network(Result):
         with whole_file(path) as temporary:
             save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
         return Path(path)
+
+    def write_torch(self, path: Path) -> list[Path]:
+        """Write a Python module that computes this network in PyTorch, and the file of its weights beside it."""
+        check_statistics(self.model, self.statistics)
+        text = torch_source(self.model, self.params, title=self.title, variables=self.variables, stem=path.stem)
+        weights = self.save(path.with_suffix(".safetensors"))
+        write_text(path, text)
+        return [path, weights]
+
+    def to_torch(self) -> Any:
+        """The network as a `torch.nn.Module`: rows of residues, int64, to logits. It needs the package torch.
+
+        It is what `export --to torch` writes, imported; its weights are parameters that can be trained on.
+        """
+        with TemporaryDirectory() as folder:
+            path, _ = self.write_torch(Path(folder) / "network.py")
+            return import_module_file(path).load()
 
 
 def named_leaves(tree: Any) -> dict[str, Shaped[np.ndarray, "..."]]:

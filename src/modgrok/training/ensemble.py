@@ -58,10 +58,11 @@ def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
     return -(-networks // chunks)
 
 
-def with_fused_step(shape: Shape, fused: bool | None = None) -> Shape:
-    """The shape with the fused step, if it has one and is asked for; None asks on a GPU, unless MODGROK_FUSED=off."""
+def with_fused_step(shape: Shape, networks: int, fused: bool | None = None) -> Shape:
+    """The shape with the fused step, if it has one and is asked for; None asks where it is faster (`fused_step`)."""
     able = shape.gradient == "scatter" and fused_step.applies(shape.model, shape.loss)
-    return replace(shape, gradient="fused") if able and (fused_step.wanted() if fused is None else fused) else shape
+    asked = fused_step.wanted(networks) if fused is None else fused
+    return replace(shape, gradient="fused") if able and asked else shape
 
 
 start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0, 0, 0)), static_argnums=0)
@@ -86,9 +87,9 @@ def train_chunks(
     them periodicity is measured in the additive one. `params` are weights to start from, with an axis `net`.
     `fused` turns the fused step on or off (`with_fused_step`).
     """
-    shape = with_fused_step(shape, fused)
     measured = [steps] if isinstance(steps, int) else list(steps)
     networks = check_ensemble(shape, hyper, tables, measured)
+    shape = with_fused_step(shape, networks, fused)
     size = chunk_size(shape, networks, memory)
     places = stacked_places(shape, networks, orders)
     for first in range(0, networks, size):

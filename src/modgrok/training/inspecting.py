@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from modgrok.inspection.film import film_of
 from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
 from modgrok.networks.network import Network
 from modgrok.networks.verification import as_network, known_cells
+from modgrok.progress import Progress
 from modgrok.training.data import train_count
 from modgrok.training.snapshots import snapshots_in
 from modgrok.training.steps import split_of
@@ -27,6 +28,7 @@ def inspect(
     order: str = "auto",
     film: Iterable[tuple[int, Network]] | None = None,
     out: str | Path | None = None,
+    progress: Progress | None = None,
 ) -> Inspection:
     """What a network computes: its logits for every model, and the waves in the weights of a circuit of experts.
 
@@ -34,8 +36,10 @@ def inspect(
         network: a network, a run, or the path of either.
         order: the order of residues for the weights of experts: additive, multiplicative, witness, or auto, the one of
             the function.
-        film: pairs of a step and the network as it was then; by default the snapshots of a run that kept some.
+        film: pairs of a step and the network as it was then; by default the snapshots of a run that kept some. An empty
+            list leaves the film out.
         out: a folder for figures, tables and the snapped network; nothing is written without it.
+        progress: called with the steps of the film that are done, and with all of them.
 
     Returns:
         An `Inspection`; `to_json()` has the numbers, `plot_logits()`, `plot_phases()`, … the figures.
@@ -46,17 +50,17 @@ def inspect(
     """
     found = inspect_network(as_network(network), order=order)
     found = found.but(training=training_rows(found.network))
-    film = kept_film(network) if film is None else film
-    if film is not None:
-        found = found.but(film=film_of(film, final=found.logits, training=found.training))
-    return found if out is None else written(found, Path(out))
+    frames = kept_film(network) if film is None else list(film)
+    if frames:
+        found = found.but(film=film_of(frames, final=found.logits, training=found.training, progress=progress))
+    return found if out is None else write_inspection(found, Path(out))
 
 
-def kept_film(network: Any) -> Iterable[tuple[int, Network]] | None:
-    """The snapshots of a run, or of the one in a folder; None where there are none."""
+def kept_film(network: Any) -> Collection[tuple[int, Network]]:
+    """The snapshots of a run, or of the one in a folder; nothing where there are none."""
     is_path = isinstance(network, (str, Path))
     kept = snapshots_in(Path(network)) if is_path else getattr(network, "snapshots", {})
-    return kept.items() if kept else None
+    return kept.items()
 
 
 def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
@@ -71,7 +75,7 @@ def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
     return mask
 
 
-def written(found: Inspection, folder: Path) -> Inspection:
+def write_inspection(found: Inspection, folder: Path) -> Inspection:
     """The same inspection, with its figures and tables in a folder."""
     from modgrok.figures.inspection import inspection_figures
     from modgrok.figures.style import save_figures

@@ -154,6 +154,12 @@ def check_choice(what: str, value: Any, allowed: Any) -> None:
         raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")
 
 
+def check_statistics(model: Model, statistics: tuple[Statistics, ...]) -> None:
+    """An `InputError` if a network with batch normalisation lacks the statistics of its training rows."""
+    if model.sees_whole_batch and not statistics:
+        raise InputError("a network with batch normalisation needs the statistics of its training; train it first")
+
+
 def check_range(what: str, value: int, least: int, largest: int) -> None:
     if not least <= value <= largest:
         raise InputError(f"{what} must be from {least} to {largest}, got {value}")
@@ -165,6 +171,10 @@ def check_range(what: str, value: int, least: int, largest: int) -> None:
 def normal(key: PRNGKeyArray, shape: tuple[int, ...], scale: Float[Array, ""], inputs: int) -> Array:
     """Normal weights of variance scale² / inputs."""
     return scale / jnp.sqrt(inputs) * jax.random.normal(key, shape)
+
+
+EPSILON = 1e-5
+"""Added to a variance before a normalisation divides by its root."""
 
 
 def used_rows(embed: Float[Array, "variable p width"], residues: tuple[int, ...]) -> Float[Array, "variable p width"]:
@@ -194,7 +204,7 @@ def layer_norm(x: Float[Array, "... width"], norm: Norm | None) -> Float[Array, 
 
 def standardised(x: Array, mean: Array, variance: Array, norm: Norm) -> Array:
     scale, shift = (jnp.expand_dims(weight, range(x.ndim - 1)) for weight in norm)
-    return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * scale + shift
+    return (x - mean) * jax.lax.rsqrt(variance + EPSILON) * scale + shift
 
 
 def dropped(x: Array, rate: float, key: PRNGKeyArray | None, place: int) -> Array:

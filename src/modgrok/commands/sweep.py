@@ -1,0 +1,79 @@
+"""modgrok sweep: every combination of some settings with every seed, many networks in one program."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from modgrok.commands.common import FILES_KEY, HELP, SECONDS_KEY, given_function, heading, print_table, say, text_table
+from modgrok.training.presets import preset
+from modgrok.training.sweep_plan import plan_of, read_values
+from modgrok.training.sweep_result import Sweep, cells, headings
+from modgrok.training.sweeps import default_folder, run_plan
+
+KEYS = {
+    "folder": "where the sweep is",
+    "varied": "the settings that vary, and their values",
+    "seeds": "the seeds that every combination was trained with",
+    "rows": "one object for each training: `network` (its number), every setting, the last metrics (as `final` of "
+    "`train`), `memorised_at`, `grokked_at` and `outcome`",
+    "medians": "one object for each combination, over its seeds: `settings`, `seeds` (how many), medians of "
+    "`test_accuracy`, `train_accuracy` and `test_loss`, `low` and `high` (half of the test accuracies lie between), "
+    "`grokked` (share of the seeds), `grokked_at` (median step, `null` where less than half grok), `networks` (numbers "
+    "of the rows)",
+    "best": "the one of these with the best median",
+    "words": "what was found, in words",
+    "compilations": "training programs that this sitting compiled: one for all settings that are traced",
+    **SECONDS_KEY,
+    **FILES_KEY,
+}
+EPILOG = """\
+A setting takes one value, several with commas (0.5,1,2), or a range: 0.001:0.1:8log has eight values evenly spaced
+in their logarithm, 0.2:0.8:4 four evenly spaced ones. A sweep that was stopped goes on when it is called again."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.epilog = EPILOG
+    parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2"')
+    parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97; or several")
+    parser.add_argument("--table", type=Path, metavar="FILE", help="a table of values instead: .csv, .npy or .parquet")
+    add_settings(parser)
+    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of every combination (default 1)")
+    parser.add_argument("--keep-weights", action="store_true", help="keep the trained networks")
+    parser.add_argument("--out", type=Path, help="folder of the sweep; by default one under sweeps/, named by the plan")
+
+
+def add_settings(parser: argparse.ArgumentParser) -> None:
+    """Every setting of a training, as text that may list several values."""
+    usual = preset("power", "adamw")
+    for name in (name for name in HELP if name != "snapshots"):
+        default = "" if usual[name] is None else f" (default {usual[name]})"
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar="VALUES", help=HELP[name] + default)
+
+
+def values_of(args: argparse.Namespace) -> dict[str, Any]:
+    """What was given, as lists of numbers and words; a single value stands alone."""
+    usual = preset("power", "adamw") | {"mod": 0}
+    found: dict[str, Any] = {}
+    for name in ("mod", *(name for name in HELP if name != "snapshots")):
+        if (text := getattr(args, name)) is not None:
+            values: list[Any] = read_values(text, int if usual[name] is None else type(usual[name]))
+            found[name] = values[0] if len(values) == 1 else values
+    return found
+
+
+def run(args: argparse.Namespace, console: Console) -> Sweep:
+    values = values_of(args)
+    plan = plan_of(given_function(args, "sweep"), values.pop("mod", None), args.seeds, **values)
+    return run_plan(plan, args.out or default_folder(plan), keep_weights=args.keep_weights, live=True)
+
+
+def show(result: Sweep, console: Console, args: argparse.Namespace) -> None:
+    heading(console, result.title, f", {len(result.rows)} trainings")
+    print_table(console, text_table(headings(result), [cells(each) for each in result.medians]))
+    say(console, result.words)
+    programs = f"{result.compilations} program{'s' * (result.compilations != 1)} compiled"
+    say(console, f"{programs}, {result.seconds:.1f} s; everything is in {result.folder}")

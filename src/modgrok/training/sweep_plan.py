@@ -1,0 +1,160 @@
+"""The plan of a sweep: every combination of settings, with every seed, in parts that train side by side.
+
+A setting that is traced (`steps.Hyper`: seed, rates, decays, scales, the share of the table) shares one compiled
+program with all its values; any other (a model, a width, an optimiser) makes a group of its own. A group is cut into
+parts of equal size that fit the device. Parts are written down when a sweep begins, and a network is computed in the
+same part whenever that happens: so a sweep that was killed and started again ends with the same bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any, TypeVar
+
+import numpy as np
+
+from modgrok.algebra.function import FunctionLike, is_expression, read_function
+from modgrok.errors import InputError
+from modgrok.training.config import Task, TrainConfig
+from modgrok.training.ensemble import chunk_size, device_memory, network_bytes
+from modgrok.training.steps import Shape, repeatable_gradient
+
+LARGEST_SWEEP = 100_000
+LARGEST_PART = 64
+"""Most networks in a part: what a kill can lose at most."""
+
+SETTINGS = set(TrainConfig.__dataclass_fields__) - {"expression", "modulus", "snapshots", "function"}
+"""What may vary, beside the modulus; a film is made of a single run."""
+
+RANGE = re.compile(r"([^:]+):([^:]+):(\d+)(log|lin)?")
+
+Value = TypeVar("Value", int, float, str)
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """The trainings of a sweep, the settings that vary in it, and how many seeds each combination has."""
+
+    configs: tuple[TrainConfig, ...]
+    varied: Mapping[str, Sequence[Any]]
+    seeds: Sequence[int]
+
+    def to_json(self) -> dict[str, Any]:
+        """What makes two sweeps the same."""
+        return {
+            "varied": {name: list(values) for name, values in self.varied.items()},
+            "seeds": list(self.seeds),
+            "configs": [config.to_json() for config in self.configs],
+        }
+
+    def setting(self, config: TrainConfig) -> dict[str, Any]:
+        """What tells a combination from the others."""
+        return {name: getattr(config, name) for name in self.varied}
+
+
+def plan_of(
+    function: FunctionLike, mod: int | Iterable[int] | None, seeds: int | Iterable[int], **settings: Any
+) -> SweepPlan:
+    """The plan of a sweep; settings that are lists vary, and None is what suits the model."""
+    if unknown := sorted(set(settings) - SETTINGS):
+        raise InputError(f"a sweep has no setting {unknown[0]}; there are {', '.join(sorted(SETTINGS))}")
+    chosen = {"modulus": mod, **{name: value for name, value in settings.items() if value is not None}}
+    first = chosen.pop("seed", 0)
+    numbers = list(range(first, first + seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
+    if not numbers:
+        raise InputError(f"seeds is how many trainings each setting has, at least 1, got {seeds}")
+    varied = {name: listed(name, value) for name, value in chosen.items() if is_list(value)}
+    fixed = {name: value for name, value in chosen.items() if name not in varied}
+    count = len(numbers) * int(np.prod([len(values) for values in varied.values()]))
+    if count > LARGEST_SWEEP:
+        raise InputError(f"the sweep has {count:,} trainings, more than {LARGEST_SWEEP:,}; take fewer values or seeds")
+    moduli = varied.get("modulus", [mod])
+    functions = {p: function if is_expression(function) else read_function(function, p) for p in moduli}
+    configs = []
+    for values in product(*varied.values()):
+        setting = fixed | dict(zip(varied, values, strict=True))
+        p = setting.pop("modulus")
+        configs += [TrainConfig.of(functions[p], p, seed=seed, **setting) for seed in numbers]
+    return SweepPlan(tuple(configs), {name: values for name, values in varied.items() if len(values) > 1}, numbers)
+
+
+def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
+    """The plan of one training with so many seeds."""
+    return plan_of(
+        config.function or config.expression,
+        config.modulus,
+        seeds,
+        **{name: getattr(config, name) for name in SETTINGS},
+    )
+
+
+def is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str)
+
+
+def listed(name: str, values: Iterable[Any]) -> list[Any]:
+    """The values of a setting, as plain numbers and words; none may stand there twice."""
+    found = [value.item() if isinstance(value, np.generic) else value for value in values]
+    if not found or len(set(found)) < len(found):
+        raise InputError(f"{name} must list different values, got {found}")
+    return found
+
+
+def read_values(text: str, kind: Callable[[str], Value]) -> list[Value]:
+    """The values that a word of the command line lists: numbers or words with commas, and ranges.
+
+    >>> read_values("0.5,1,2", float), read_values("power,mlp", str)
+    ([0.5, 1.0, 2.0], ['power', 'mlp'])
+    >>> read_values("0.001:0.1:3log", float), read_values("100:400:4", int)
+    ([0.001, 0.01, 0.1], [100, 200, 300, 400])
+    """
+    found: list[Any] = []
+    for word in text.split(","):
+        span = RANGE.fullmatch(word.strip())
+        try:
+            found += [kind(word.strip())] if span is None else spaced(*span.groups())
+        except ValueError:
+            raise InputError(
+                f"{word!r} is no value, and no range FIRST:LAST:COUNT or FIRST:LAST:COUNTlog; "
+                "for example 0.5,1,2 or 0.001:0.1:8log"
+            ) from None
+    return list(dict.fromkeys(round(value) if kind is int else value for value in found))
+
+
+def spaced(first: str, last: str, count: str, how: str | None) -> list[float]:
+    """`count` values from first to last, evenly, or evenly in their logarithm; rounded to what can be typed."""
+    ends = float(first), float(last)
+    if how == "log" and min(ends) <= 0:
+        raise ValueError("there is no logarithm")
+    values = np.geomspace(*ends, int(count)) if how == "log" else np.linspace(*ends, int(count))
+    return [float(f"{value:.3g}" if how == "log" else f"{value:.6g}") for value in values]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Networks of a sweep that train side by side, by their numbers in the plan; `size` with what fills it up."""
+
+    networks: tuple[int, ...]
+    size: int
+
+
+def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task]) -> list[tuple[Shape, list[int]]]:
+    """The networks that one compiled program can train, and its shape: with room for the largest training set."""
+    found: dict[Any, list[int]] = {}
+    for number, (config, task) in enumerate(zip(configs, tasks, strict=True)):
+        found.setdefault((replace(task.shape, train_rows=0), config.steps, config.metrics_every), []).append(number)
+    gradient = repeatable_gradient()
+    return [
+        (replace(key[0], train_rows=max(tasks[k].shape.train_rows for k in numbers), gradient=gradient), numbers)
+        for key, numbers in found.items()
+    ]
+
+
+def parts_of(shape: Shape, numbers: Sequence[int]) -> list[Part]:
+    """A group in parts of equal size."""
+    memory = min(device_memory(), LARGEST_PART * network_bytes(shape))
+    size = chunk_size(shape, len(numbers), memory)
+    return [Part(tuple(numbers[first : first + size]), size) for first in range(0, len(numbers), size)]
