@@ -53,9 +53,9 @@ class Tiling(NamedTuple):
 
 
 TILINGS = {
-    16: Tiling(64, 64, 64, 4, 4),
-    32: Tiling(64, 64, 64, 4, 4),
-    64: Tiling(64, 64, 64, 4, 8),
+    16: Tiling(32, 64, 64, 2, 2),
+    32: Tiling(32, 64, 64, 4, 4),
+    64: Tiling(64, 64, 64, 4, 4),
     128: Tiling(128, 64, 64, 8, 8),
 }
 """By the padded modulus."""
