@@ -98,8 +98,6 @@ def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_
 @pytest.mark.parametrize(
     "function, mod, text",
     [
-        (np.zeros((5, 4), int), None, r"decided for whole tables whose .* one number p, got table .* \(5 × 4 → 2\)"),
-        (np.array([[0, 1], [1, -1]]), None, r"decided for whole tables .* got table .* 1 of 4 cells unknown"),
         (np.zeros(5, int), None, "2 variables or more"),
         (None, 5, "an expression, a table or a Python function"),
         ("n1 + n2", None, r"a modulus is needed; give mod=97 \(--mod 97\), or end the expression with 'mod 97'"),
@@ -112,3 +110,21 @@ def test_what_is_no_function_is_refused(function, mod, text):
 
 def test_a_python_function_is_answered_like_its_expression():
     assert same(classify(lambda a, b: a * a * b + 3, mod=31), classify("x^2 y + 3", mod=31))
+
+
+def test_a_table_of_any_shape_is_decided_and_its_unknown_cells_are_predicted():
+    """n1 + n2 on three rows and four columns needs Z_6; without the corner that is known, the witness gives it."""
+    table = np.add.outer(np.arange(3), np.arange(4))
+    found = classify(table)
+    assert (found.verdict, found.group_order, found.modulus, found.expected.value) == ("in-class", 6, None, None)
+    assert "whole tables modulo one number" in found.expected.reason and "(3 × 4 → 6)" in repr(found)
+    assert np.array_equal(found.predicted, table) and found.prediction_in_words == ""
+    table[1, 1] = -1
+    found = classify(table)
+    assert found.verdict == "in-class" and check_known(table, found.predicted)
+    assert found.prediction_in_words.startswith("the witness gives 1 of the 1 unknown cells a value")
+    assert "unknown cells" in found._repr_html_() and found.to_json()["function"]["known_cells"] == 11
+
+
+def check_known(table: np.ndarray, predicted: np.ndarray) -> bool:
+    return bool((predicted == table)[table >= 0].all())

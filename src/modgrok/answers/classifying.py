@@ -6,15 +6,19 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+from jaxtyping import Int
+
 from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.errors import InputError
-from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
 from modgrok.results import Result, html_table, percent
 from modgrok.separable.classification import FamilyVerdict, classify_table, verdict_in_words
 from modgrok.separable.decision import EFFORT
+from modgrok.separable.partial import predicted
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
 LONGEST_NAME = 40
@@ -23,7 +27,8 @@ LONGEST_NAME = 40
 
 @dataclass(frozen=True, repr=False)
 class Answer(Result):
-    """What is known about a function; `expression` is None for one that was given as a table.
+    """What is known about a function; `expression` is None for one that was given as a table, and `modulus` for one
+    whose variables and values differ in number.
 
     `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
     has the verdict on each family that was tried. `redundancy` is the share of test cells with a twin in the training
@@ -32,7 +37,8 @@ class Answer(Result):
 
     expression: str | None
     variables: tuple[str, ...]
-    modulus: int
+    modulus: int | None
+    function: Function
     verdict: Status
     family: str | None
     group_order: int | None
@@ -49,12 +55,28 @@ class Answer(Result):
     @property
     def headline(self) -> str:
         """The function and the verdict on it, in words."""
-        return f"{self.expression or 'this table'} mod {self.modulus}: {verdict_in_words(self.families)}"
+        return f"{self.function.title}: {verdict_in_words(self.families)}"
 
     def summary(self) -> str:
-        text = self.expression or ""
-        short = text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
-        return f"{replace(self, expression=short).headline}; expected test accuracy {self.expected.text}"
+        name = self.function.name
+        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        title = replace(self.function, name=short).title
+        return f"{title}: {verdict_in_words(self.families)}; expected test accuracy {self.expected.text}"
+
+    @property
+    def predicted(self) -> Int[np.ndarray, "..."] | None:
+        """What the witness says of every cell, -1 where its h is free; of unknown cells another may say otherwise."""
+        return None if self.witness is None else predicted(self.witness, self.function.sizes)
+
+    @property
+    def prediction_in_words(self) -> str:
+        """What the witness says of the unknown cells; empty where there is none, or none are unknown."""
+        if self.function.known is None or self.predicted is None:
+            return ""
+        unknown = self.predicted[~self.function.known]
+        free = int((unknown < 0).sum())
+        rest = f", and leaves {free:,} free" if free else ""
+        return f"the witness gives {len(unknown) - free:,} of the {len(unknown):,} unknown cells a value{rest}"
 
     def to_json(self) -> dict[str, Any]:
         """Every field under its own name, but the expectation, which is `expected_accuracy`."""
@@ -68,6 +90,8 @@ class Answer(Result):
         }
         if self.probe is not None:
             rows["probe"] = self.probe.summary()
+        if self.prediction_in_words:
+            rows["unknown cells"] = self.prediction_in_words
         rows |= {found.family: found.verdict.summary() for found in self.families}
         return html_table(rows, self.headline)
 
@@ -107,20 +131,21 @@ accuracy not known>
     if not 0 < fraction < 1:
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
-    modulus = decided_modulus(asked)
-    found = classify_table(asked.table, modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    expected = expected_from_table(
-        asked.table,
-        modulus,
-        fraction=fraction,
-        in_class=found.status == "in-class",
-        redundancy=found.redundancy,
-    )
+    found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
+    if asked.modulus is None or asked.known is not None:
+        reason = f"the census has whole tables modulo one number, this one is {asked.summary()}"
+        expected = not_covered(reason, "table")
+    else:
+        in_class = found.status == "in-class"
+        expected = expected_from_table(
+            asked.table, asked.modulus, fraction=fraction, in_class=in_class, redundancy=found.redundancy
+        )
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
         expression=asked.expression,
         variables=asked.variables,
-        modulus=modulus,
+        modulus=asked.modulus,
+        function=asked,
         verdict=found.status,
         family=found.family,
         group_order=found.group_order,
@@ -134,13 +159,3 @@ accuracy not known>
         reasons=found.reasons,
         seconds=time.perf_counter() - started,
     )
-
-
-def decided_modulus(function: Function) -> int:
-    """The modulus of a function that the families can be asked about; an `InputError` otherwise."""
-    if function.modulus is None or function.known is not None:
-        raise InputError(
-            f"families are decided for whole tables whose variables and values have one number p, "
-            f"got {function.summary()}; train takes it"
-        )
-    return function.modulus

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
-from modgrok.commands.common import facts_table
+from modgrok.commands.common import add_function, facts_table, given_function
 from modgrok.progress import progress_bar
 from modgrok.results import percent
 from modgrok.separable.checking import write_certificate
@@ -25,7 +25,9 @@ SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
 KEYS = {
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
-    "modulus": "p",
+    "modulus": "p; `null` for a table whose variables and values differ in number",
+    "function": "what was asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
+    "`digest`, a name for the content of its table",
     "verdict": "`in-class`, `not-in-class` or `unknown`",
     "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, or `null`",
     "group_order": "order of the cyclic group of that family: p, or p − 1 with an absorbing element; or `null`",
@@ -47,10 +49,7 @@ KEYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("expression", help="a polynomial such as '(4n1 + n2^2)^3 + n1 n2'")
-    parser.add_argument(
-        "--mod", type=int, metavar="P", help="the modulus; composite moduli have the additive family only"
-    )
+    add_function(parser, "a polynomial such as '(4n1 + n2^2)^3 + n1 n2'")
     parser.add_argument("--fraction", type=float, default=0.5, help="share of the table that would be trained on")
     parser.add_argument(
         "--effort",
@@ -65,17 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Answer:
+    function = read_function(given_function(args, "classify"), args.mod, at_least=2)
     with progress_bar(console, "probing") if args.probe else nullcontext() as progress:
         answer = classify(
-            args.expression,
-            args.mod,
+            function,
             fraction=args.fraction,
             effort=args.effort,
             probe=args.probe,
             progress=progress,
         )
     if args.certificate:
-        function = read_function(args.expression, args.mod, at_least=2)
         write_certificate(args.certificate, function, [(found.family, found.verdict) for found in answer.families])
     return answer
 
@@ -87,6 +85,8 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     console.print(families_table(answer.families))
     console.print()
     facts = witness_facts(answer.witness, answer.variables) if answer.witness else {}
+    if answer.prediction_in_words:
+        facts["unknown cells"] = answer.prediction_in_words
     facts["redundancy"] = f"{percent(answer.redundancy, 1)} at a training fraction of {answer.fraction:g}"
     if answer.probe is not None:
         facts["probe"] = answer.probe.summary()

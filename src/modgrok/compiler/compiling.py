@@ -84,7 +84,7 @@ def compile(
     >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
     <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
     >>> compile(lambda a, b: (a + 2 * b) ** 2, mod=7).summary()
-    'function 0e0a3a (7 × 7 → 7), exact circuit, 13 neurons'
+    'function 1d9846 (7 × 7 → 7), exact circuit, 13 neurons'
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")

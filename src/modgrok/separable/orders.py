@@ -24,8 +24,8 @@ from modgrok.separable.groups import Group, abelian_groups
 from modgrok.separable.reduction import Reduced, absorbable_values, line_classes, reductions
 from modgrok.separable.verdict import Obstruction, Verdict, Witness, group_text
 
-STEPS_OF_ORDER = 400
-"""One more order is looked at whenever so many steps were used for those before it."""
+STEPS_OF_ORDER = 2000
+"""One more order is looked at whenever the smallest had so many steps for each that is undecided."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +100,11 @@ def smallest_group(
 
 
 class AnyOrder:
-    """The question for every order at once: always the group that has used the least, below the first that fits."""
+    """The question for every order at once, below the first that fits.
+
+    Undecided orders share the steps as 1 : 1/2 : 1/3 : …, the smallest first: the least order that counting allows is
+    the likeliest, and no order is left out for ever.
+    """
 
     def __init__(
         self, table: Int[np.ndarray, "p ..."], absorbing: bool, *, products: bool = False, most: int | None = None
@@ -159,14 +163,15 @@ class AnyOrder:
         return replace(top, obstruction=obstruction, steps=self.used, up_to=True)
 
     def advance(self, allowance: int) -> None:
-        """One procedure for the question that has used the least; a new one once those before it had their turn."""
+        """One procedure for the question furthest behind its share; a new one once the smallest had its turn."""
         undecided = [asked for asked in self.asked[: self.fits] if asked.verdict is None]
-        if not self.exhausted and self.fits is None and self.used >= STEPS_OF_ORDER * (len(undecided) - 1):
+        had_its_turn = not undecided or undecided[0].used >= STEPS_OF_ORDER * len(undecided)
+        if not self.exhausted and self.fits is None and had_its_turn:
             self._ask()
             self.used += 1
             return
         if undecided:
-            least = min(undecided, key=lambda asked: asked.used)
+            least = undecided[min(range(len(undecided)), key=lambda k: (k + 1) * undecided[k].used)]
             before = least.used
             least.advance(allowance)
             self.used += least.used - before
