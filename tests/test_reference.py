@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from modgrok.report import reproducing
 from modgrok.reproduction.registry import ITEMS
 from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
-from modgrok.training.runs import train
+from modgrok.training.runs import load_run, train
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 
@@ -102,6 +103,40 @@ def test_the_printed_keys_are_the_documented_ones(command, action, workplace, mo
     assert sorted(printed) == sorted(reference.keys_of(command)[action])
     assert isinstance(printed.get("seconds", 0.0), float)
     assert isinstance(printed.get("files", []), list)
+
+
+CSV_ROWS = {
+    ("train", "EXPRESSION"): (2, "step,train_loss,test_loss,"),
+    ("train", "EXPRESSION --seeds N"): (2, "network,expression,modulus,"),
+    ("runs", ""): (2, "folder,expression,modulus,"),
+    ("compare", ""): (2, "run,seed,step,"),
+    ("verify", ""): (1, "network,accuracy,"),
+    ("classify", ""): (None, "family,"),
+    ("compile", ""): (1, "kind,text,"),
+    ("census", "query"): (1, "one"),
+    ("predict", ""): (1, ""),
+}
+"""How many rows a call of the above has as CSV, and how its first line begins."""
+
+
+@pytest.mark.parametrize("command, action", CSV_ROWS)
+def test_tables_are_printed_as_csv(command, action, workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    assert cli.main([*INVOCATIONS[command, action], "--csv"]) == 0
+    text = capsys.readouterr().out
+    rows, (count, beginning) = list(csv.DictReader(text.splitlines())), CSV_ROWS[command, action]
+    assert text.startswith(beginning) and (len(rows) == count if count else rows)
+    assert all(None not in row and None not in row.values() for row in rows), "every line has every column"
+
+
+def test_numbers_are_in_full_in_csv_and_json_excludes_it(workplace, monkeypatch, capsys):
+    monkeypatch.chdir(workplace)
+    assert cli.main(["train", "--resume", "trained-runs/a", "--csv"]) == 0
+    last = list(csv.DictReader(capsys.readouterr().out.splitlines()))[-1]
+    assert float(last["test_loss"]) == load_run("trained-runs/a").final["test_loss"]
+    with pytest.raises(SystemExit, match="2"):
+        cli.main(["runs", "trained-runs", "--csv", "--json"])
+    assert "not allowed with argument" in capsys.readouterr().err
 
 
 def test_usage_options_and_defaults_come_from_the_parser():

@@ -1,7 +1,8 @@
 """The command line: parse, call, print.
 
 A command is a module of `modgrok.commands`; it is imported only when it is called, so that `--help` and errors
-answer at once. Results go to stdout (a table, or one JSON object with --json), progress and errors to stderr.
+answer at once. Results go to stdout (a table, CSV with --csv, or one JSON object with --json), progress and errors to
+stderr.
 Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted.
 """
 
@@ -85,6 +86,10 @@ def run_command(argv: list[str]) -> int:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     if args.json:
         print(json.dumps(plain(result), allow_nan=False))
+    elif args.csv:
+        from modgrok.commands.common import csv_text
+
+        print(csv_text(command, result), end="")
     else:
         command.show(result, Console(), args)
     return command.exit_code(result) if hasattr(command, "exit_code") else 0
@@ -97,7 +102,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="modgrok",
         description="A compiler and a laboratory for modular arithmetic in neural networks.",
-        epilog="Every command takes --json and then prints one JSON object; `modgrok COMMAND --help` says more.",
+        epilog="Every command takes --json (one JSON object) and --csv (its table); see `modgrok COMMAND --help`.",
     )
     parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)
@@ -105,5 +110,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
             import_module(f"modgrok.commands.{name}").add_arguments(command)
-        command.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        form = command.add_mutually_exclusive_group()
+        form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+        form.add_argument("--csv", action="store_true", help="print the table as CSV")
     return parser

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +18,7 @@ from rich.text import Text
 from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
-from modgrok.results import Result
+from modgrok.results import Result, plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +51,8 @@ NETWORK_KEYS = {
     "values": "how many values the function has: p, but for tables",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
-    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
+    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
+    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md tells them), "
     "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
     "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
     "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "
@@ -95,6 +99,8 @@ HELP = {
 }
 """Every setting of a training, and what it means."""
 FILES_KEY = {"files": "paths of what was written"}
+TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
+"""Keys of JSON objects that list the rows of the table that a command prints."""
 LONGEST_LINE = 10_000
 """Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
@@ -103,7 +109,7 @@ SECONDS_KEY = {"seconds": "how long the work took"}
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
     """The arguments that say which function is meant; `given_function` reads them."""
     parser.add_argument("expression", nargs="?", help=text)
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, 2 or more; of a table, how many values")
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
     )
@@ -157,3 +163,35 @@ def fits(console: Console, table: Table) -> bool:
     """Has the table room on the terminal without breaking a line?"""
     wide = console.options.update(width=LONGEST_LINE)
     return not console.is_terminal or console.measure(table, options=wide).maximum <= console.width
+
+
+def csv_text(command: Any, result: Any) -> str:
+    """The table of a command as CSV, whose lines other tools can read; numbers in full.
+
+    A command may have a function `csv_rows`; otherwise its rows are the list of its JSON object that is in `TABLES`, or
+    one row of what the object holds beside lists. An object inside a row becomes columns such as `settings.width`, a
+    list JSON.
+    """
+    if hasattr(command, "csv_rows"):
+        rows = command.csv_rows(result)
+    else:
+        found = plain(result)
+        scalars = {name: value for name, value in found.items() if not isinstance(value, list)}
+        rows = next((found[name] for name in TABLES if found.get(name)), [scalars])
+    flat = [flattened(plain(row)) for row in rows]
+    text = StringIO()
+    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in flat for name in row)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(flat)
+    return text.getvalue()
+
+
+def flattened(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """An object of JSON as one row."""
+    found: dict[str, Any] = {}
+    for name, value in row.items():
+        if isinstance(value, Mapping):
+            found |= flattened(value, f"{before}{name}.")
+        else:
+            found[f"{before}{name}"] = json.dumps(value) if isinstance(value, list) else value
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -31,6 +32,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Comparison:
     return compare(*args.runs, out=args.out)
+
+
+def csv_rows(result: Comparison) -> list[dict[str, Any]]:
+    """A row for each run."""
+    columns = {"run": result.names, **result.settings, **result.numbers}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def show(result: Comparison, console: Console, args: argparse.Namespace) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -20,6 +21,7 @@ from modgrok.networks.models import trainable
 from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import numbers_table
+from modgrok.training.logs import LOGS
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
@@ -80,6 +82,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--seeds", type=int, metavar="N", help="train so many seeds at once, from --seed on: a sweep (docs/sweep.md)"
     )
     parser.add_argument("--out", type=Path, help="folder of the run; by default one under runs/, named by the settings")
+    parser.add_argument(
+        "--log", choices=tuple(LOGS), help="write the metrics for this tool into the folder, too; needs its extra"
+    )
     parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with the run in this folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
     parser.add_argument(
@@ -98,14 +103,15 @@ def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
             overwrite=args.overwrite,
             checkpoint_seconds=args.checkpoint_seconds,
             live=True,
+            log=args.log,
             stop=stop,
         )
 
 
 def many_seeds(args: argparse.Namespace, config: TrainConfig) -> Sweep:
     """The sweep that has nothing but seeds to vary."""
-    if args.resume or args.overwrite or config.snapshots:
-        raise InputError("--seeds makes a sweep: without --resume (call it again), --overwrite and --snapshots")
+    if args.resume or args.overwrite or config.snapshots or args.log:
+        raise InputError("--seeds makes a sweep: without --resume (call it again), --overwrite, --snapshots and --log")
     plan = seeds_of(config, args.seeds)
     return run_plan(plan, args.out or sweep_folder(plan), live=True)
 
@@ -141,6 +147,13 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         yield lambda: pressed
     finally:
         signal.signal(signal.SIGINT, previous)
+
+
+def csv_rows(result: Run | Sweep) -> list[dict[str, Any]]:
+    """A row for each measured step; of a sweep, for each training."""
+    if isinstance(result, Sweep):
+        return result.rows
+    return [dict(zip(result.curves, row, strict=True)) for row in zip(*result.curves.values(), strict=True)]
 
 
 def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> None:

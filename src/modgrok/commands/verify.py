@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -38,6 +39,11 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
 
 def exit_code(result: CheckedNetwork) -> int:
     return 0 if result.correct else 1
+
+
+def csv_rows(result: CheckedNetwork) -> list[dict[str, Any]]:
+    """One row: what was checked, and what was found."""
+    return [{"network": result.network.title, **result.verification.to_json()}]
 
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:

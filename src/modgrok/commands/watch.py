@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
@@ -26,6 +27,10 @@ def run(args: argparse.Namespace, console: Console) -> Run:
 
 def exit_code(result: Run) -> int:
     return train.exit_code(result)
+
+
+def csv_rows(result: Run) -> list[dict[str, Any]]:
+    return train.csv_rows(result)
 
 
 def show(result: Run, console: Console, args: argparse.Namespace) -> None:

@@ -41,7 +41,7 @@ class Point(NamedTuple):
 
     @property
     def rate(self) -> str:
-        return f"{self.steps / self.seconds:.0f} steps/s" if self.seconds > 0 else ""
+        return f"{self.steps / self.seconds:.0f} steps/s" if self.steps and self.seconds > 0 else ""
 
 
 OnPoint = Callable[[Point], None]
@@ -87,7 +87,7 @@ def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterato
 
     def on_point(point: Point) -> None:
         nonlocal now
-        now = f"{line_of(point.row, config.steps)}, {point.rate}"
+        now = ", ".join(filter(None, (line_of(point.row, config.steps), point.rate)))
 
     with line_every_few_seconds(console, lambda: f"{title(config)}: {now}"):
         yield on_point
@@ -162,7 +162,7 @@ def notebook_view(config: TrainConfig) -> OnPoint:
 
     def on_point(point: Point) -> None:
         step = history.add(point)
-        bar = html_bar(f"{title(config)}, {point.rate}; steps", step, config.steps)
+        bar = html_bar(", ".join(filter(None, (title(config), point.rate, "steps"))), step, config.steps)
         numbers = html.escape(line_of(point.row, config.steps))
         show(f"{bar}<br>{small_curves(history.accuracies)}<br><small>{numbers}</small>", step >= config.steps)
 

@@ -156,6 +156,10 @@ class Run(Result):
         """What the trained network computes, and its film where there are snapshots: `mg.inspect` with its options."""
         return inspect(self, **options)
 
+    def to_torch(self) -> Any:
+        """The trained network as a PyTorch module: `Network.to_torch`."""
+        return self.network.to_torch()
+
     @property
     def files(self) -> list[Path]:
         paths = [] if self.folder is None else [self.folder / name for name in FILES]

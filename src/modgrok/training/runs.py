@@ -18,6 +18,7 @@ from modgrok.networks.network import Network
 from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.live import OnPoint, Point, live_view
+from modgrok.training.logs import check_log, logged
 from modgrok.training.run import Run, load_run, write_run
 from modgrok.training.run_folder import CHECKPOINT, METRICS, claim, is_finished, load_config, marked_as_running
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
@@ -55,6 +56,7 @@ def train(
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
     live: bool | None = None,
+    log: str | None = None,
     on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
@@ -81,6 +83,7 @@ def train(
         overwrite: replace the run that is in the folder.
         checkpoint_seconds: least time between checkpoints.
         live: whether to show how far it is; None does so in notebooks.
+        log: "tensorboard" or "wandb": write the metrics for these tools into the folder, too.
         on_point: called at every measured step with a `Point`.
         stop: asked at every measured step whether to stop.
 
@@ -99,6 +102,7 @@ def train(
         overwrite=overwrite,
         checkpoint_seconds=checkpoint_seconds,
         live=live,
+        log=log,
         on_point=on_point,
         stop=stop,
     )
@@ -110,13 +114,16 @@ def resume(
     steps: int | None = None,
     checkpoint_seconds: float = 10.0,
     live: bool | None = None,
+    log: str | None = None,
     on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
-    """Go on with the run in a folder, to more steps if they are given; `live`, `on_point` and `stop` as in `train`."""
+    """Go on with the run in a folder, to more steps if they are given; the rest as in `train`."""
     config = load_config(Path(folder))
     config = config if steps is None else replace(config, steps=steps)
-    return train_config(config, folder, checkpoint_seconds=checkpoint_seconds, live=live, on_point=on_point, stop=stop)
+    return train_config(
+        config, folder, checkpoint_seconds=checkpoint_seconds, live=live, log=log, on_point=on_point, stop=stop
+    )
 
 
 def train_config(
@@ -126,6 +133,7 @@ def train_config(
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
     live: bool | None = None,
+    log: str | None = None,
     on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
@@ -133,6 +141,7 @@ def train_config(
     folder = None if out is None else Path(out)
     if folder is not None and not overwrite and is_finished(config, folder):
         return load_run(folder)
+    check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
     if folder is not None:
         claim(config, folder, overwrite=overwrite)
@@ -141,8 +150,9 @@ def train_config(
     with (
         nullcontext() if folder is None else marked_as_running(folder),
         live_view(config, console) if shown else nullcontext() as view,
+        logged(log, config, folder) as logger,
     ):
-        watchers = [watcher for watcher in (view, on_point) if watcher is not None]
+        watchers = [watcher for watcher in (view, logger, on_point) if watcher is not None]
         return sitting(config, task, folder, checkpoint_seconds, watchers, stop or (lambda: False))
 
 
