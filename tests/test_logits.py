@@ -122,7 +122,9 @@ def test_a_function_without_witness_is_told_and_gets_its_plain_spectrum():
     p = 11
     view = logits_view(lookup("n1^2 + n1 n2 + n2^2", p, one_hot(lambda a, b: a * a + a * b + b * b, p)))
     found = view.to_json()
-    assert found["analytical_share"] is None and found["key_frequencies"] == [] and found["full_loss"] is None
+    assert found["analytical_share"] is None and found["key_frequencies"] == [] and found["restricted_loss"] is None
+    assert found["full_accuracy"] == {"all": 1}
+    assert found["full_loss"]["all"] == pytest.approx(np.log(np.e + p - 1) - 1)  # a logit of 1 among zeros
     assert "no places g1, g2 and h are known" in found["why"] and found["why"] in view.summary()
     kinds = ("constant", "one_input", "sum", "difference", "other")
     assert sum(found["inputs"][kind] for kind in kinds) == pytest.approx(1)

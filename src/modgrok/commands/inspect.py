@@ -141,24 +141,24 @@ def show_logits(view: LogitsView, console: Console) -> None:
     if view.templates is None:
         say(console, f"logits: {view.why}")
         if view.inputs is not None:
-            shares = view.inputs.to_json()
-            names = {"constant": "constant", "one_input": "one input", "sum": "sum", "difference": "difference"}
-            listed = ", ".join(f"{label} {percent(shares[name], 1)}" for name, label in names.items())
-            say(
-                console,
-                f"their variance by what it depends on ({shares['order']} order): {listed}, other "
-                f"{percent(shares['other'], 1)}",
-            )
-        return
-    keys = ", ".join(map(str, view.key_frequencies))
-    say(
-        console,
-        f"logits: {percent(view.analytical_share, 1)} of their variance on the analytical form "
-        f"({view.order} order; noise has {percent(view.templates.noise_share)}), {percent(view.sum_share, 1)} on the "
-        "sum of places in any form",
-    )
-    say(console, f"key frequencies ({len(view.key_frequencies)}): {keys}")
-    console.print(version_table(view))
+            say(console, input_shares(view.inputs.to_json()))
+    else:
+        say(
+            console,
+            f"logits: {percent(view.analytical_share, 1)} of their variance on the analytical form "
+            f"({view.order} order; noise has {percent(view.templates.noise_share)}), "
+            f"{percent(view.sum_share, 1)} on the sum of places in any form",
+        )
+        say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
+    if view.losses:
+        console.print(version_table(view))
+
+
+def input_shares(shares: dict[str, Any]) -> str:
+    """What the logits depend on, in a sentence."""
+    names = ("constant", "one_input", "sum", "difference", "other")
+    listed = ", ".join(f"{name.replace('_', ' ')} {percent(shares[name], 1)}" for name in names)
+    return f"their variance by what it depends on ({shares['order']} order): {listed}"
 
 
 def version_table(view: LogitsView) -> Table:
@@ -175,6 +175,7 @@ def version_table(view: LogitsView) -> Table:
             *(percent(accuracies[version][part], 1) for part in parts),
         )
         for version, label in names.items()
+        if version in losses
     ]
     return text_table(headings, rows)
 

@@ -46,9 +46,9 @@ def loss_curves(axes: Axes, film: Film) -> None:
         (f"restricted_loss_{test}", COLOURS[2], "--", f"restricted, {test}"),
         (f"excluded_loss_{train}", COLOURS[3], "--", f"excluded, {train}"),
     ]
-    for name, colour, line, label in curves[train == test :]:
+    for name, colour, line, label in (curve for curve in curves[train == test :] if film.known(curve[0])):
         axes.plot(film.steps, film.measures[name], color=colour, linestyle=line, label=label)
-    if film.measures["full_loss_all"].min() > 0:
+    if np.nanmin(film.measures["full_loss_all"], initial=1) > 0:
         axes.set_yscale("log")
     axes.set(ylabel=film.loss.replace("mse", "squared error"))
     outside_legend(axes)

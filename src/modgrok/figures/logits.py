@@ -60,7 +60,7 @@ def mean_logit(axes: Axes, view: LogitsView) -> None:
     axes.plot(at - m // 2, fit, color=WAVE, linewidth=1, label="fitted form")
     axes.plot(at - m // 2, seen, ".", color=INK, markersize=3, label="network")
     axes.set(xlabel="place of the class $-$ sum of places", ylabel="mean logit")
-    outside_legend(axes).set_in_layout(False)  # as high as the titles beside it
+    outside_legend(axes, in_layout=False)  # as high as the titles beside it
 
 
 def spectrum_panel(figure: Figure, axes: Axes, spectrum: InputSpectrum) -> None:

@@ -13,7 +13,6 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.legend import Legend
 
 from modgrok.files import whole_file
 
@@ -70,11 +69,12 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def outside_legend(axes: Axes) -> Legend:
-    """A legend in two columns above the axes, off the data."""
-    return axes.legend(
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0.2, columnspacing=1, handlelength=1.2
-    )
+def outside_legend(axes: Axes, *, in_layout: bool = True) -> None:
+    """A legend in two columns above the axes, off the data, if there is anything to tell; it may be left out of the
+    layout where there is room for it."""
+    if axes.get_legend_handles_labels()[0]:
+        above = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=2, columnspacing=1)
+        above.set_in_layout(in_layout)
 
 
 def save_figure(figure: Figure, stem: str | Path) -> list[Path]:

@@ -39,6 +39,7 @@ from jaxtyping import Bool, Complex, Float, Int
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
 from modgrok.inspection.order import Labels, named_order, order_of, witness_of
 from modgrok.networks.network import Network
+from modgrok.networks.verification import answers, known_cells
 from modgrok.results import Result, percent, plain
 
 HELD_BY_KEY = 0.95
@@ -241,7 +242,7 @@ def logits_view(
     inputs = input_spectrum(logits, network, labels, order) if spectrum else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"
-        return LogitsView(network, order.name, inputs, why, loss=loss)
+        return LogitsView(network, order.name, inputs, why, loss=loss, **full_measures(network, logits, training, loss))
     templates = templates_of(labels)
     centred = templates.centred(logits)
     coefficients, shares = templates.fit(centred)
@@ -250,9 +251,7 @@ def logits_view(
     own = logits[templates.rows][:, templates.classes]
     restricted = own - centred + templates.terms(coefficients, (0, *keys))
     versions = dict(zip(VERSIONS, (own, restricted, own - key_terms), strict=True))
-    parts = {"all": np.ones(len(own), bool)}
-    if training is not None:
-        parts |= {"train": training[templates.rows], "test": ~training[templates.rows]}
+    parts = table_parts(templates.rows, training)
     return LogitsView(
         network,
         order.name,
@@ -273,6 +272,29 @@ def logits_view(
 def templates_of(labels: Labels) -> Templates:
     """The templates of a witness; kept, since a film asks for the same ones at every step."""
     return Templates.of(labels)
+
+
+def full_measures(
+    network: Network, logits: Float[np.ndarray, "table p"], training: Bool[np.ndarray, "table"] | None, loss: str
+) -> dict[str, Any]:
+    """Loss and accuracy of the logits themselves, on every row whose answer is known: what needs no witness."""
+    known = known_cells(network)
+    rows = np.arange(network.rows) if known is None else np.asarray(known)
+    right = np.asarray(answers(network, np.stack(np.unravel_index(rows, network.model.residues), axis=1)))
+    own = logits[rows]
+    parts = table_parts(rows, training)
+    return {
+        "losses": {"full": means(LOSSES[loss](own, right), parts)},
+        "accuracies": {"full": means(own.argmax(axis=1) == right, parts)},
+    }
+
+
+def table_parts(
+    rows: Int[np.ndarray, "row"], training: Bool[np.ndarray, "table"] | None
+) -> dict[str, Bool[np.ndarray, "row"]]:
+    """All of the rows, and where the split is known those that trained and those that did not."""
+    parts = {"all": np.ones(len(rows), bool)}
+    return parts if training is None else parts | {"train": training[rows], "test": ~training[rows]}
 
 
 def whole_logits(network: Network) -> Float[np.ndarray, "table p"]:

@@ -22,7 +22,7 @@ from jaxtyping import Int
 
 from modgrok.algebra.field import is_prime, log_table, powers
 from modgrok.separable.budget import Budget, steps_for
-from modgrok.separable.columns import place_columns, shifts_fit
+from modgrok.separable.columns import place_all, solves
 from modgrok.separable.groups import Group
 from modgrok.separable.integrals import integral_places
 from modgrok.separable.reduction import Reduced, Table
@@ -58,7 +58,7 @@ def guess_integral(reduced: Reduced, group: Group, table: Table, budget: Budget)
     places = [integral_places(lines, group.order) for lines in (table, np.ascontiguousarray(table.T))]
     for side, (lines, place) in enumerate(zip((reduced, reduced.transposed()), places, strict=True)):
         if place is not None:
-            solution = place_columns(lines.cells, group, lines.fibre_bounds, place[lines.row_source], budget)
+            solution = place_all(lines.cells, group, lines.fibre_bounds, place[lines.row_source], budget)
             if solution is not None:
                 return solution if side == 0 else Solution(solution.y, solution.x)
     return None
@@ -71,10 +71,9 @@ def guess_one_side(reduced: Reduced, group: Group, p: int, absorbing: bool, budg
         return None
     for x in row_guesses(reduced, p, absorbing):
         budget.spend()
-        if shifts_fit(cells, group.order, x):
-            solution = place_columns(cells, group, need, x, budget)
-            if solution is not None:
-                return solution
+        solution = place_all(cells, group, need, x, budget)
+        if solution is not None:
+            return solution
     return None
 
 
@@ -138,22 +137,16 @@ def guess_both_sides(reduced: Reduced, p: int, absorbing: bool, budget: Budget) 
     return None
 
 
-def agree(cells: Table, order: int, x: Places, y: Int[np.ndarray, "guess column"], rows: Places) -> np.ndarray:
+def agree(
+    cells: Table, order: int, x: Places, y: Int[np.ndarray, "guess column"], some: Int[np.ndarray, "few"]
+) -> Int[np.ndarray, "good"]:
     """Which guesses of the columns give equal sums equal values, as far as a few rows tell."""
     guesses = np.arange(len(y))
     h = np.full((len(y), order), -1)
-    for a in rows:
+    for a in some:
         z = (x[a] + y[guesses]) % order
         known = h[guesses[:, None], z]
         good = ((known < 0) | (known == cells[a])).all(axis=1)
         guesses, z = guesses[good], z[good]
         h[guesses[:, None], z] = cells[a]
     return guesses
-
-
-def solves(cells: Table, order: int, x: Places, y: Places) -> bool:
-    """Whether equal sums have equal values, on every cell."""
-    z = (x[:, None] + y) % order
-    h = np.empty(order, dtype=np.int64)
-    h[z] = cells
-    return bool((h[z] == cells).all())

@@ -19,7 +19,7 @@ from modgrok.separable.search import Solution
 
 LARGEST_BATCH = 64
 """Placements that climb together."""
-LARGEST_SWEEP = 1 << 22
+LARGEST_SWEEP = 1 << 21
 """Most comparisons of one sweep: m for every cell and placement."""
 SWEEPS = 24
 COMPARISONS_OF_STEP = 4000

@@ -21,16 +21,47 @@ BRANCHES = 12
 """Nodes of the search for columns that the rows alone do not place."""
 
 
-def shifts_fit(cells: Table, order: int, x: Int[np.ndarray, "row"]) -> bool:
-    """Whether some columns have shifts at which they agree with the first one, over Z_order; x may be wrong."""
+def column_shifts(cells: Table, order: int, x: Int[np.ndarray, "row"], columns: int) -> Int[np.ndarray, "some"] | None:
+    """For some columns a shift at which they agree with the first one, over Z_order; -1 where several do.
+
+    None if one of them agrees nowhere. x may be wrong.
+    """
     window = np.full(order, -1)
     window[x] = cells[:, 0]
-    rows = np.arange(min(len(x), TESTED_ROWS))
+    rows = np.linspace(0, len(x) - 1, min(len(x), TESTED_ROWS)).astype(np.int64)
     met = window[(x[rows] + np.arange(order)[:, None]) % order]
-    for b in range(1, min(cells.shape[1], TESTED_COLUMNS)):
-        if not ((met < 0) | (met == cells[rows, b])).all(axis=1).any():
-            return False
-    return True
+    unknown = met < 0
+    shifts = np.zeros(columns, dtype=np.int64)
+    for b in range(1, columns):
+        fitting = np.flatnonzero((unknown | (met == cells[rows, b])).all(axis=1))
+        if not len(fitting):
+            return None
+        shifts[b] = fitting[0] if len(fitting) == 1 else -1
+    return shifts
+
+
+def place_all(
+    cells: Table, group: Group, need: Int[np.ndarray, "value"], x: Int[np.ndarray, "row"], budget: Budget
+) -> Solution | None:
+    """A solution with the rows at x over a cyclic group, or None: most guesses fail at the first columns."""
+    order = group.order
+    if column_shifts(cells, order, x, min(cells.shape[1], TESTED_COLUMNS)) is None:
+        return None
+    budget.spend(steps_for(cells.size // 4))
+    shifts = column_shifts(cells, order, x, cells.shape[1])
+    if shifts is None:
+        return None
+    if (shifts >= 0).all():
+        return Solution(x, shifts) if solves(cells, order, x, shifts) else None
+    return place_columns(cells, group, need, x, budget)
+
+
+def solves(cells: Table, order: int, x: Int[np.ndarray, "row"], y: Int[np.ndarray, "column"]) -> bool:
+    """Whether equal sums have equal values, on every cell, over Z_order."""
+    z = (x[:, None] + y) % order
+    h = np.empty(order, dtype=np.int64)
+    h[z] = cells
+    return bool((h[z] == cells).all())
 
 
 def place_columns(

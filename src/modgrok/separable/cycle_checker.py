@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-MOST_REFINEMENTS = 2000
-"""Refinements of colours that a claim may take: a true one needs few, a false one could need as many as symmetries."""
+REFINEMENTS_OF_LINE = 20
+"""Refinements of colours that a claim may take, for each line: a true claim needs few of them, and a false one could
+need as many as the table has symmetries."""
 
 Colours = tuple[list[int], list[int]]
 """Colours of the rows and of the columns."""
@@ -23,14 +24,14 @@ class TooMuchWork(Exception):
 class Patience:
     """How many refinements are left."""
 
-    def __init__(self) -> None:
-        self.left = MOST_REFINEMENTS
+    def __init__(self, most: int) -> None:
+        self.most = self.left = most
 
     def spend(self) -> None:
         self.left -= 1
         if self.left < 0:
             raise TooMuchWork(
-                f"that the table has no cyclic symmetry would take more than {MOST_REFINEMENTS} refinements to check"
+                f"that the table has no cyclic symmetry would take more than {self.most} refinements to check"
             )
 
 
@@ -38,7 +39,7 @@ def has_cyclic_automorphism(rows: Rows) -> bool:
     """Adding 1 takes row 0 to some row; if the order is a prime, some multiple of it takes row 0 to row 1."""
     m = len(rows)
     columns: Rows = list(zip(*rows, strict=True))
-    patience = Patience()
+    patience = Patience(REFINEMENTS_OF_LINE * m)
     prime = all(m % d for d in range(2, m))
     for target in [1] if prime else range(1, m):
         left, right = [0] * m, [0] * m

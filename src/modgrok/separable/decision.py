@@ -224,18 +224,18 @@ class Case:
         while True:
             if steps in (FIRST_STEPS, FIRST_STEPS * GROWTH**3):
                 yield 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
-                yield 4 * steps, partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
+                yield steps, partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
             if group.cyclic and rows == columns == group.order:
                 yield 4 * steps, partial(decide_full, cells)
             elif rows == group.order or columns == group.order:
                 yield steps, partial(one_side_full, cells, group)
             for restarts in self.restarts:
                 yield steps, restarts.run
+            if group.cyclic:
+                yield 2 * steps, partial(guess_phases, cells, group, self.random)
             if room:
-                yield steps, partial(refute_by_symmetry, cells, group, need)
                 yield 4 * steps, self.climb.run
-                if group.cyclic:
-                    yield 2 * steps, partial(guess_phases, cells, group, self.random)
+                yield steps, partial(refute_by_symmetry, cells, group, need)
             steps *= GROWTH
 
 

@@ -105,7 +105,7 @@ def lead(axis: int) -> str:
     return f"variable {axis + 1} (rows) against the others (columns)"
 
 
-def one_against_rest(table: Int[np.ndarray, "p ..."], axis: int) -> Int[np.ndarray, "line rest"]:
+def one_against_rest(table: Int[np.ndarray, "..."], axis: int) -> Int[np.ndarray, "line rest"]:
     """The table of one variable against all others together."""
     return np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
 

@@ -32,8 +32,10 @@ def guess_phases(cells: Table, group: Group, rng: np.random.Generator, budget: B
     """Places read off phases, improved cell by cell; a solution if every cell comes out right."""
     board, order = Board(cells, group), group.order
     batch = min(LARGEST_BATCH, LARGEST_ASCENT // (cells.size * order))
+    price = steps_for(cells.size * order // 2)
     while batch:
-        budget.spend(STEPS_OF_BATCH + batch * steps_for(cells.size * order // 2))
+        batch = max(1, min(batch, (budget.left - STEPS_OF_BATCH) // price))
+        budget.spend(STEPS_OF_BATCH + batch * price)
         for rows, columns in phases(cells, rng, batch):
             x, y, right = board.ascend(places(rows, order), places(columns, order))
             for k in np.flatnonzero(right == cells.size):

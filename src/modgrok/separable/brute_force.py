@@ -1,0 +1,57 @@
+"""The truth about small tables, by trying everything: what the decision is measured against. It shares no code with it.
+
+g1 goes through all placements of the rows; columns are placed one after another, each wherever the values of h that
+are fixed so far allow it. Use it for tables of a few lines and groups of a few elements.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+from jaxtyping import Int
+
+
+def group_table(moduli: tuple[int, ...], absorbing: bool) -> list[list[int]]:
+    """The sums of all elements, numbered in the order of their coordinates; the last one is ∞ if there is one."""
+    digits = list(product(*map(range, moduli)))
+    number = {digit: e for e, digit in enumerate(digits)}
+    order = len(digits)
+    table = [[order] * (order + absorbing) for _ in range(order + absorbing)]
+    for i, first in enumerate(digits):
+        for j, second in enumerate(digits):
+            table[i][j] = number[tuple((a + b) % m for a, b, m in zip(first, second, moduli, strict=True))]
+    return table
+
+
+def in_class_by_force(table: Int[np.ndarray, "p q"], group: int | tuple[int, ...], absorbing: bool) -> bool:
+    """Whether f(a, b) = h(g1(a) + g2(b)) on every known cell (those not below 0), for some g1, g2 and h."""
+    sums = group_table((group,) if isinstance(group, int) else group, absorbing)
+    elements = range(len(sums))
+    columns = [[(a, v) for a, v in enumerate(column) if v >= 0] for column in np.asarray(table).T.tolist()]
+
+    def extends(g1: tuple[int, ...], h: dict[int, int], b: int) -> bool:
+        if b == len(columns):
+            return True
+        for y in elements:
+            larger = dict(h)
+            if all(larger.setdefault(sums[g1[a]][y], v) == v for a, v in columns[b]) and extends(g1, larger, b + 1):
+                return True
+        return False
+
+    return any(extends(g1, {}, 0) for g1 in product(elements, repeat=len(table)))
+
+
+def tables_in_class(
+    shape: tuple[int, int], values: int, group: int | tuple[int, ...], absorbing: bool
+) -> set[tuple[int, ...]]:
+    """All tables h(g1 + g2) of a shape with values 0 … values - 1, as their cells: through all g1, g2 and h."""
+    place = np.array(group_table((group,) if isinstance(group, int) else group, absorbing))
+    rows, columns = (np.array(list(product(range(len(place)), repeat=n))) for n in shape)
+    sums = np.unique(place[rows[:, None, :, None], columns[None, :, None, :]].reshape(-1, prod(shape)), axis=0)
+    return {
+        tuple(table.tolist())
+        for h in product(range(values), repeat=len(place))
+        for table in np.unique(np.array(h)[sums], axis=0)
+    }

@@ -1,0 +1,139 @@
+"""Certificates in files: they survive JSON, `check` proves true ones, and refuses forged ones in bounded time."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from separable_cases import CASES, table_of
+
+import modgrok as mg
+from modgrok import cli
+from modgrok.algebra.function import read_function
+from modgrok.errors import InputError
+from modgrok.separable import check_obstruction, check_witness, decide, verdict_from_json, verdict_to_json
+from modgrok.separable.checking import FORMAT, write_certificate
+from modgrok.separable.cycle_checker import TooMuchWork, has_cyclic_automorphism
+
+
+def searched() -> tuple[np.ndarray, int]:
+    """A table that only the search refutes, found by trying seeds: a planted one with a cell changed."""
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        table = rng.integers(0, 4, 9)[(rng.permutation(9)[:6, None] + rng.permutation(9)[:6]) % 9]
+        table[rng.integers(6), rng.integers(6)] = 0
+        found = decide(table, 9, False)
+        if found.obstruction is not None and found.obstruction.kind == "search":
+            return table, 9
+    raise AssertionError("no seed gave a searched table")
+
+
+XOR = np.arange(8)[:, None] ^ np.arange(8)
+VERDICTS = {
+    "search": (*searched(), False),
+    "counting": (table_of(CASES[3].function, 11), 11, False),
+    "product": (table_of(CASES[3].function, 11), 10, True),
+    "symmetry": (table_of(CASES[2].function, 97), 96, True),
+    "xor": (XOR, (2, 2, 2), False),
+    "no xor": (XOR, (2, 4), False),
+}
+
+
+@pytest.mark.parametrize("table, order, absorbing", VERDICTS.values(), ids=VERDICTS)
+def test_a_verdict_survives_json(table, order, absorbing):
+    verdict = decide(table, order, absorbing)
+    text = json.dumps(verdict_to_json(verdict), allow_nan=False)
+    again = verdict_from_json(json.loads(text))
+    assert (again.status, again.witness, again.group) == (verdict.status, verdict.witness, verdict.group)
+    if verdict.witness is not None:
+        assert check_witness(table, order, absorbing, again.witness)
+    else:
+        assert check_obstruction(table, order, absorbing, again.obstruction)
+    assert json.dumps(verdict_to_json(again)) == json.dumps(verdict_to_json(verdict) | {"steps": 0})
+
+
+def written(tmp_path, *words: str) -> dict:
+    path = tmp_path / "proof.json"
+    assert cli.main(["classify", *words, "--certificate", str(path), "--json"]) == 0
+    return json.loads(path.read_text())
+
+
+QUESTIONS = ("n1 n2 mod 11", "n1^2 + n1 n2 mod 11", "n1 n2 + n3 mod 5", "n1 n2 mod 6")
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_classify_writes_is_proved_by_check(question, tmp_path, capsys):
+    content = written(tmp_path, question)
+    capsys.readouterr()
+    assert content["format"] == FORMAT and content["expression"]
+    assert cli.main(["check", str(tmp_path / "proof.json"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["holds"] and {claim["holds"] for claim in found["claims"]} == {True}
+    assert cli.main(["check", str(tmp_path / "proof.json")]) == 0
+    assert "every claim is proved" in capsys.readouterr().out
+
+
+def test_a_table_travels_in_its_certificate(tmp_path):
+    function = read_function(np.add.outer(np.arange(3), np.arange(4)))
+    write_certificate(tmp_path / "t.json", function, [("additive", decide(function.table, 6, False))])
+    found = mg.check(tmp_path / "t.json")
+    assert found.holds and "claims proved" in repr(found)
+
+
+def test_forged_claims_are_refused(tmp_path, capsys):
+    content = written(tmp_path, "n1 n2", "--mod", "11")
+    additive, multiplicative = content["claims"]
+    witness = multiplicative["witness"]
+    for claim, reason in (
+        (multiplicative | {"witness": witness | {"h": witness["h"][::-1]}}, "does not give the table"),
+        (multiplicative | {"absorbing": False}, "does not give the table"),
+        (multiplicative | {"group_order": 121}, "does not give the table"),
+        (additive | {"group_order": 10**9}, "orders from 1 to"),
+        (additive | {"absorbing": True}, "does not prove the claim"),
+        (additive | {"obstruction": additive["obstruction"] | {"cases": []}}, "does not prove the claim"),
+        (additive | {"obstruction": additive["obstruction"] | {"axis": 7}}, "no axis 7"),
+        (additive | {"obstruction": None}, "no obstruction"),
+        (additive | {"verdict": "proved"}, "no claim of a verdict"),
+        ({"family": "additive"}, "no claim of a verdict"),
+    ):
+        (tmp_path / "forged.json").write_text(json.dumps(content | {"claims": [claim]}))
+        found = mg.check(tmp_path / "forged.json")
+        assert not found.holds and reason in found.claims[0].reason
+        assert cli.main(["check", str(tmp_path / "forged.json")]) == 1
+    (tmp_path / "none.json").write_text("{}")
+    with pytest.raises(InputError, match="is no certificate of modgrok"):
+        mg.check(tmp_path / "none.json")
+
+
+def test_a_tree_that_runs_in_circles_is_refused():
+    table, order = searched()
+    value = verdict_to_json(decide(table, order, False))
+    nodes = value["obstruction"]["cases"][0][1]["tree"]["nodes"]
+    nodes[-1][1] = [[0, 0]]
+    with pytest.raises(InputError, match="has the child 0"):
+        verdict_from_json(value)
+
+
+def test_a_false_claim_about_symmetries_takes_no_factorial_time():
+    """A table with one value off the diagonal has all permutations as symmetries, and most are no cycles."""
+    table = [tuple(int(a == b) for b in range(12)) for a in range(12)]
+    with pytest.raises(TooMuchWork, match="would take more than 240 refinements"):
+        has_cyclic_automorphism(table)
+
+
+def test_a_witness_is_held_against_the_group_that_was_asked_about():
+    """Over Z_{p²} every table has a witness, and ∞ turns any row to a constant: neither answers another question."""
+    table = np.random.default_rng(0).integers(0, 5, (5, 5))
+    witness = decide(table, 25, False).witness
+    assert check_witness(table, 25, False, witness) and not check_witness(table, 5, False, witness)
+    product = table_of(lambda a, b: a * b, 5)
+    with_zero = decide(product, 4, True).witness
+    assert check_witness(product, 4, True, with_zero) and not check_witness(product, 4, False, with_zero)
+
+
+def test_reasons_are_given_once_for_all_constants():
+    """One row of a table of three variables against the rest may be constant in p ways: one sentence says why not."""
+    table = mg.table("n1 n2 + n3", 11)
+    explanation = decide(table.reshape(11, 121), 10, True).obstruction.explanation
+    assert "the same for each of 10 other constants" in explanation and len(explanation) < 400
