@@ -81,7 +81,10 @@ class Answer(Result):
         lines = [*self.answer, ""]
         lines += [f"{found.family} over {found.group}: {found.verdict.summary()}" for found in self.families]
         if self.witness is not None:
-            lines += ["", *(f"{name}: {list(part)}" for name, part in self.witness.to_json().items() if part is not None)]
+            lines += [
+                "",
+                *(f"{name}: {list(part)}" for name, part in self.witness.to_json().items() if part is not None),
+            ]
         return "\n".join([*lines, "", *(f"{name}: {text}" for name, text in self.facts().items())])
 
     @property
@@ -149,7 +152,11 @@ def classify(
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
     symmetric = symmetries(asked.table, asked.modulus) if asked.known is None and asked.table.ndim == 2 else None
     expected = expected_from_table(
-        asked.table, asked.modulus, fraction=fraction, found=found, characters=symmetric.characters if symmetric else None
+        asked.table,
+        asked.modulus,
+        fraction=fraction,
+        found=found,
+        characters=symmetric.characters if symmetric else None,
     )
     closed = None
     if found.witness is not None and asked.modulus is not None:

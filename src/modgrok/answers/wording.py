@@ -9,7 +9,12 @@ from modgrok.separable.classification import Classification, FamilyVerdict
 from modgrok.separable.symmetries import Symmetries
 from modgrok.separable.verdict import Verdict
 
-NAMES = {"additive": "sum", "multiplicative": "product", "constant": "constant", "one-variable": "one-variable function"}
+NAMES = {
+    "additive": "sum",
+    "multiplicative": "product",
+    "constant": "constant",
+    "one-variable": "one-variable function",
+}
 REASONS = {
     "distinct-lines": "more distinct rows or columns than the group has elements",
     "counting": "its values need more elements than the group has",

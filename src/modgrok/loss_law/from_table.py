@@ -134,7 +134,12 @@ def table_law(stored: Mapping[str, Any]) -> TableLaw:
 
 
 def expected_from_table(
-    table: Int[np.ndarray, "p ..."], modulus: int | None, *, fraction: float, found: Classification, characters: float | None
+    table: Int[np.ndarray, "p ..."],
+    modulus: int | None,
+    *,
+    fraction: float,
+    found: Classification,
+    characters: float | None,
 ) -> Expectation:
     """The test accuracy to expect of a network that trains on `fraction` of the table at the default settings."""
     known = trainings()
