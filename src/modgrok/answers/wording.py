@@ -24,7 +24,7 @@ REASONS = {
     "symmetry": "its symmetries need more room than the group has",
 }
 SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
-"""Expected accuracies from which on a network "should learn" a function, "learns most of it", "about half", "a part"."""
+"""Expected accuracies from which on a network "should learn" a function, learns most, more than half, or a part."""
 
 
 def what_it_is(found: Classification, closed: Disguise | None) -> str:
@@ -112,6 +112,6 @@ def twins(redundancy: float, fraction: float) -> str:
     if not redundancy:
         return "no two rows and no two columns are equal"
     return (
-        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction)}, through equal rows or columns; "
-        "a network that saw every twin would know them"
+        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction)}, through equal rows or "
+        "columns; a network that saw every twin would know them"
     )

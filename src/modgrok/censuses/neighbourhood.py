@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +23,7 @@ from modgrok.files import write_json
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates
 from modgrok.progress import Progress
-from modgrok.results import Result, plain
+from modgrok.results import Result, percent, plain
 from modgrok.training.presets import DEFAULTS
 
 NEIGHBOURS = 40
@@ -53,16 +53,19 @@ class TableLawFit(Result):
     law: TableLaw
     seconds: float
 
+    def to_json(self) -> dict[str, Any]:
+        """The law stands beside the other keys."""
+        fields = super().to_json()
+        return fields.pop("law") | fields
+
     def summary(self) -> str:
         return (
-            f"expectations from tables alone: mean absolute error {self.law.errors['tables']:.3f} and "
-            f"{100 * self.law.coverage['tables']:.0f} % in their intervals, on tables held out of {self.law.networks:,} networks"
+            f"expectations by {self.law.networks:,} networks: mean absolute error {self.law.errors['tables']:.3f} on "
+            f"tables held out, {percent(self.law.coverage['tables'], 0)} of them in their intervals"
         )
 
 
-def fit_from_table(
-    folder: str | Path, out: str | Path | None = None, *, progress: Progress | None = None
-) -> TableLawFit:
+def neighbours(folder: str | Path, out: str | Path | None = None, *, progress: Progress | None = None) -> TableLawFit:
     """Fit the expectation from a table alone to an annotated census.
 
     Arguments:
@@ -73,7 +76,7 @@ def fit_from_table(
     started, folder = time.perf_counter(), Path(folder)
     target = Path(out) if out is not None else folder
     census = chosen_rows(columns_of(store.read_annotated(folder)))
-    law = measured_law(census, f"modgrok census fit {folder} --from-table", progress)
+    law = measured_law(census, f"modgrok census neighbours {folder}", progress)
     facts = table_facts(census)._asdict() | {"test_accuracy": census["test_accuracy"]}
     columns = {name: pa.array(np.asarray(values, stored_type(name))) for name, values in facts.items()}
     store.write_rows(target / POINTS, pa.table(columns))
@@ -92,8 +95,8 @@ def chosen_rows(census: Columns) -> Columns:
         rows &= census[name] == DEFAULTS[name]
     if rows.sum() <= 2 * NEIGHBOURS:
         raise InputError(
-            f"expectations need more than {2 * NEIGHBOURS} trainings at width {DEFAULTS['width']} and the default rates, "
-            f"this census has {int(rows.sum())}"
+            f"expectations need more than {2 * NEIGHBOURS} trainings at width {DEFAULTS['width']} and the default "
+            f"rates, this census has {int(rows.sum())}"
         )
     return {name: values[rows] for name, values in census.items()}
 

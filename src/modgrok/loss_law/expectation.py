@@ -17,8 +17,8 @@ INTERVAL = (0.05, 0.95)
 class Expectation(Result):
     """A test accuracy that is expected, and where that comes from.
 
-    Of networks on tables that the expectation was not fitted to, half reach `value` and nine in ten lie between `low` and
-    `high`. Where the calibration does not reach, all three are None, and `reason` says what it covers.
+    Of networks on tables that the expectation was not fitted to, half reach `value` and nine in ten lie between `low`
+    and `high`. Where the calibration does not reach, all three are None, and `reason` says what it covers.
 
     >>> Expectation(0.818, 0.62, 0.97, "from its coincidences", "table")
     <Expectation: expected test accuracy 81.8 % (62 to 97 %), from the table alone>

@@ -37,7 +37,7 @@ COORDINATES = (
     "in_class",
 )
 LAW, POINTS = "table_law.json", "trainings.parquet"
-"""What `modgrok census fit --from-table` writes, and the package ships."""
+"""What `modgrok census neighbours` writes, and the package ships."""
 
 
 class TableFacts(NamedTuple):
@@ -57,9 +57,9 @@ class TableFacts(NamedTuple):
 def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
     """The place of a training among all others, before scaling, in the order of `COORDINATES`.
 
-    `evidence` is the logarithm of how many trained cells there are for each row and column; a table in the class has no
-    complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many frequencies
-    the table needs for each row, and of how many values it effectively takes.
+    `evidence` is the logarithm of how many trained cells there are for each row and column; a table in the class has
+    no complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many
+    frequencies the table needs for each row, and of how many values it effectively takes.
     """
     found = TableFacts(*(np.asarray(x, float) for x in facts))
     digits = np.log2(found.modulus)
@@ -81,9 +81,9 @@ def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
 class TableLaw:
     """How expectations are read off the trainings.
 
-    `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are; `reach`,
-    the largest distance of a neighbour. `errors` are mean absolute errors on tables, families and moduli that were held
-    out, and `coverage` the shares of them that fell into their intervals.
+    `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are;
+    `reach`, the largest distance of a neighbour. `errors` are mean absolute errors on tables, families and moduli that
+    were held out, and `coverage` the shares of them that fell into their intervals.
     """
 
     made_by: str
@@ -199,6 +199,6 @@ def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction:
     else:
         return ""
     return (
-        f"that was measured for functions of two variables modulo {low} to {high} and shares from {first:g} to {last:g} of "
-        f"the table; {this}"
+        f"that was measured for functions of two variables modulo {low} to {high} and shares from {first:g} to "
+        f"{last:g} of the table; {this}"
     )

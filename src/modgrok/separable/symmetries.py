@@ -1,15 +1,15 @@
 """Symmetries of a table beyond equal rows: shifts and scalings of its variables that permute its values.
 
-Functions outside the class have structure too. With c1·x^a·y^b + c2·x^c·y^d, multiply x by λ^s and y by λ^t so that both
+Functions outside the class have structure too. In c1·x^a·y^b + c2·x^c·y^d multiply x by λ^s and y by λ^t so that both
 monomials get the same factor: the value is multiplied by it, so cells follow from each other along orbits. Two
 measures see this in any table, in natural coordinates (shifts) and, modulo a prime, in those of logarithms of the
 non-zero residues (scalings):
 
 `translations` counts the pairs (s, t) for which f(a + s, b + t) = σ(f(a, b)) with one map σ for all cells.
 
-`characters` is the effective number of pairs of frequencies (k, l) that the one-hot tensor T_q(a, b) = [f(a, b) = q] needs,
-over all of them. With E(k, l) = Σ_q |T̂_q(k, l)|² apart from (0, 0) it is (ΣE)²/ΣE². A sum has E on k = l alone, 1/p of
-the pairs; the orbits of a group of n translations leave about 1/n of them; noise has all.
+`characters` is the effective number of pairs of frequencies (k, l) that the one-hot tensor T_q(a, b) = [f(a, b) = q]
+needs, over all of them. With E(k, l) = Σ_q |T̂_q(k, l)|² apart from (0, 0) it is (ΣE)²/ΣE². A sum has E on k = l
+alone, 1/p of the pairs; the orbits of a group of n translations leave about 1/n of them; noise has all.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def symmetries(table: Table, modulus: int | None) -> Symmetries:
 
 
 def in_logarithms(table: Table, modulus: int | None) -> Table | None:
-    """The cells of non-zero residues in the order of logarithms; None where the table is not one modulo an odd prime."""
+    """The cells of non-zero residues in the order of logarithms; None for tables that are not modulo an odd prime."""
     if modulus is None or modulus < 3 or table.shape != (modulus, modulus) or not is_prime(modulus):
         return None
     places = exp_table(modulus)
