@@ -13,9 +13,10 @@ import pytest
 
 from modgrok.algebra.expression import parse
 from modgrok.compiler.certificate import certify
-from modgrok.compiler.compiling import assemble, best_plan, prove
+from modgrok.compiler.choosing import best_plan
+from modgrok.compiler.compiling import assemble, prove
 from modgrok.compiler.exact_weights import Kernel
-from modgrok.compiler.plan import ABSORBED, Plan, Step
+from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, expert_logits
 from modgrok.networks.description import Certificate
 
@@ -35,6 +36,8 @@ CHAINS = (
     Chain("((n1 n2 + n3)^2 + n1) n2 + n3", 7, lambda x, y, z: ((x * y + z) ** 2 + x) * y + z, 5),
     Chain("(n1 n2 + n3)(n1 + n2^2 + 4)", 11, lambda x, y, z: (x * y + z) * (x + y**2 + 4), 3),
     Chain("n1 + n2^3 + 5n3 + n4", 6, lambda a, b, c, d: a + b**3 + 5 * c + d, 2),
+    Chain("(n1 n2 + 1) n2 + 3n1", 8, lambda x, y: (x * y + 1) * y + 3 * x, 3),  # wires of 16 symbols
+    Chain("n1 n2 + n1^2 + n2", 6, lambda x, y: x * y + x**2 + y, 3),  # and of 2 and 3
 )
 
 every_chain = pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: f"{chain.text} mod {chain.modulus}")

@@ -100,7 +100,7 @@ TWO = Circuit((*ONE.experts, Expert(np.zeros((1, 5, 2)), np.zeros((2, 5)), 1)), 
         (lambda: replace(TWO, wires=((0,), (2,))), "expert 1 reads wire 2; it may read 0 … 1"),
         (
             lambda: replace(TWO, experts=(TWO.experts[0], replace(TWO.experts[1], embed=np.zeros((1, 4, 2))))),
-            "expert 1 reads 4 residues, its source has another number",
+            "expert 1 reads 4 symbols, but its source puts out 5",
         ),
     ],
 )

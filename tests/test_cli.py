@@ -203,7 +203,10 @@ def test_tasks_that_are_refused(modgrok, case):
     [
         ((), "the following arguments are required: COMMAND; see modgrok --help"),
         (("bogus",), "invalid choice: 'bogus'"),
-        (("compile",), "the following arguments are required: expression; see modgrok compile --help"),
+        (
+            ("compile",),
+            'compile needs one function: modgrok compile "n1 n2" --mod 97, or modgrok compile --table mine.csv',
+        ),
         (("compile", "n1", "--mod", "seven"), "argument --mod: invalid int value: 'seven'"),
         (("compile", "n1", "--mod", "7.5"), "argument --mod: invalid int value: '7.5'"),
         (("compile", "n1", "--mod", "7", "--nonsense"), "unrecognized arguments: --nonsense"),

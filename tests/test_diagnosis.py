@@ -76,12 +76,12 @@ def test_passed_at_is_the_first_measured_step_or_none():
 @pytest.mark.parametrize(
     "settings, outcome",
     [
-        ({"expression": "n1 + n2", "fraction": 0.8, "steps": 300}, "grokked"),
-        ({"expression": "n1 + n2", "weight_decay": 100.0, "steps": 100}, "collapsed"),
-        ({"expression": "n1 + n2", "learning_rate": 1e2, "weight_decay": 0.0, "steps": 40}, "diverged"),
-        ({"expression": "n1 + n2", "learning_rate": 1e9, "weight_decay": 5.0, "steps": 40}, "diverged"),
-        ({"expression": "n1^3 + n1 n2^2 + n2", "steps": 400}, "memorised"),
-        ({"expression": "n1 + n2", "width": 3, "steps": 300}, "underfit"),
+        ({"function": "n1 + n2", "fraction": 0.8, "steps": 300}, "grokked"),
+        ({"function": "n1 + n2", "weight_decay": 100.0, "steps": 100}, "collapsed"),
+        ({"function": "n1 + n2", "learning_rate": 1e2, "weight_decay": 0.0, "steps": 40}, "diverged"),
+        ({"function": "n1 + n2", "learning_rate": 1e9, "weight_decay": 5.0, "steps": 40}, "diverged"),
+        ({"function": "n1^3 + n1 n2^2 + n2", "steps": 400}, "memorised"),
+        ({"function": "n1 + n2", "width": 3, "steps": 300}, "underfit"),
     ],
 )
 def test_real_trainings_are_diagnosed(settings, outcome):

@@ -13,7 +13,8 @@ from modgrok.compiler.certificate import certify, logit_bound, step_margin
 from modgrok.compiler.compiling import ExactSettings as Settings
 from modgrok.compiler.compiling import compile_exact, prove
 from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
-from modgrok.compiler.plan import ABSORBED, Plan, Step, plan_by_shape
+from modgrok.compiler.plan import plan_by_shape
+from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import batch_logits, single
 from modgrok.networks.verification import verify
@@ -106,7 +107,7 @@ def test_separable_steps_with_any_h(terms: int, order: int, absorbing: bool) -> 
     if absorbing:
         tables[rng.random(tables.shape) < 0.3] = ABSORBED
     outputs = rng.integers(classes, size=order)
-    step = Step("separable", "h", tuple(range(terms)), order, tables, outputs, 4 if absorbing else None)
+    step = Step("separable", "h", tuple(range(terms)), order, tables, outputs, classes, 4 if absorbing else None)
     kernel = full_kernel(order)
     expert = exact_expert(step, kernel)
     assert expert.width == exact_width(step, kernel)
@@ -122,7 +123,7 @@ def test_separable_steps_with_any_h(terms: int, order: int, absorbing: bool) -> 
 
 
 def check_refused_absorbing_single(order: int) -> None:
-    step = Step("separable", "h", (0,), order, np.array([[0, ABSORBED]]), np.zeros(order, int), 1)
+    step = Step("separable", "h", (0,), order, np.array([[0, ABSORBED]]), np.zeros(order, int), 2, 1)
     with pytest.raises(InputError, match="one input"):
         exact_expert(step, full_kernel(order))
 
@@ -180,8 +181,8 @@ def test_float32_that_cannot_be_proved_takes_more_frequencies_or_float64() -> No
     assert network.circuit.width > 5 and "float32 is not proved" in network.notes[0]
     assert network.certificate.holds and network.circuit.dtype == np.float32
     step = plan_by_shape(parse("n1 + n2"), 23).steps[0]
-    huge = Step("sum", "", step.inputs, 23, step.tables, step.outputs)
-    kernels, _, certificate, notes = prove(Plan(23, ("n1", "n2"), (huge,)), [short_kernel(23, 1)], "float64")
+    huge = Step("sum", "", step.inputs, 23, step.tables, step.outputs, 23)
+    kernels, _, certificate, notes = prove(Plan(("n1", "n2"), (23, 23), (huge,)), [short_kernel(23, 1)], "float64")
     assert certificate.holds and notes == [] and len(kernels) == 1
 
 

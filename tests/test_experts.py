@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
-from modgrok.compiler.plan import plan_by_terms, sum_step
+from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import (
     Waves,
     periodic_weights,
@@ -18,6 +18,7 @@ from modgrok.compiler.random_weights import (
     random_waves,
     table_amplitude,
 )
+from modgrok.compiler.steps import sum_step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import single
 from modgrok.networks.network import Network
@@ -164,11 +165,11 @@ def test_sums_at_any_modulus(text, p):
 
 def test_readouts_add_over_the_fibres_of_any_relabelling():
     """h(t) = t² modulo 7 is not invertible: class q reads the waves of both of its roots."""
-    step = sum_step([0, 1], np.stack([np.arange(7)] * 2), 7, "")
-    squared = type(step)("sum", "", (0, 1), 7, step.tables, np.arange(7) ** 2 % 7)
+    step = sum_step([0, 1], [np.arange(7)] * 2, 7, "")
+    squared = type(step)("sum", "", (0, 1), 7, step.tables, np.arange(7) ** 2 % 7, 7)
     waves = random_waves(2, 9, 1.0, np.random.default_rng(0))
-    _, plain = periodic_weights(step, waves, 7)
-    _, folded = periodic_weights(squared, waves, 7)
+    _, plain = periodic_weights(step, waves)
+    _, folded = periodic_weights(squared, waves)
     for q in range(7):
         roots = [t for t in range(7) if t * t % 7 == q]
         np.testing.assert_allclose(folded[:, q], sum((plain[:, t] for t in roots), np.zeros(9)), atol=1e-12)
@@ -176,9 +177,9 @@ def test_readouts_add_over_the_fibres_of_any_relabelling():
 
 def test_large_frequencies_are_accurate():
     """Angles are reduced as integers: frequency p + 1 gives what frequency 1 gives, to the last bit."""
-    step = sum_step([0], np.arange(101)[None], 101, "")
+    step = sum_step([0], [np.arange(101)], 101, "")
     waves = Waves(np.array([1, 102, 1 + 101 * 10**6]), *[np.ones((1, 3))] * 2, *[np.ones(3)] * 2)
-    embed, readout = periodic_weights(step, waves, 101)
+    embed, readout = periodic_weights(step, waves)
     assert np.array_equal(embed[:, :, 0], embed[:, :, 2]) and np.array_equal(readout[0], readout[1])
 
 

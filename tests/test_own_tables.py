@@ -168,6 +168,7 @@ def test_a_network_of_a_table_is_verified_against_the_table(partial_run):
     assert found.accuracy == pytest.approx((answers == PARTIAL)[known].mean())
     assert verify(partial_run, sample=3).rows_checked == 3
     assert answers.shape == PARTIAL.shape and answers.min() >= 0
+    assert "measured for whole tables modulo one number, not for table" in partial_run.expected.reason
 
 
 def test_predict_says_what_nobody_knows(partial_run):

@@ -10,7 +10,7 @@ import numpy as np
 from perfect_experts import perfect_expert
 
 from modgrok.algebra.expression import read
-from modgrok.compiler.plan import Plan
+from modgrok.compiler.steps import Plan
 from modgrok.inspection.order import function_order
 from modgrok.networks.circuit import Circuit, batch_logits
 from modgrok.networks.models import CircuitModel, Rows

@@ -79,12 +79,13 @@ def children(tree: Tree) -> tuple[Tree, ...]:
 
 def variables(tree: Tree) -> tuple[int, ...]:
     """The indices of the variables that occur, in rising order; n1 for an expression without any."""
-    return tuple(sorted(_occurring(tree))) or (1,)
+    return tuple(sorted(occurring(tree))) or (1,)
 
 
-def _occurring(tree: Tree) -> set[int]:
+def occurring(tree: Tree) -> set[int]:
+    """The indices of the variables that occur; none for a constant."""
     own = {tree.index} if isinstance(tree, Variable) else set()
-    return own.union(*map(_occurring, children(tree)))
+    return own.union(*map(occurring, children(tree)))
 
 
 def negated(tree: Tree) -> Tree:

@@ -51,7 +51,8 @@ NETWORK_KEYS = {
     "values": "how many values the function has: p, but for tables",
     "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
     "model": "`circuit`, `power`, `mlp` or `transformer`",
-    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `relabel`, `separable`, `trained`), "
+    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
+    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md tells them), "
     "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
     "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
     "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "
@@ -108,7 +109,7 @@ SECONDS_KEY = {"seconds": "how long the work took"}
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
     """The arguments that say which function is meant; `given_function` reads them."""
     parser.add_argument("expression", nargs="?", help=text)
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, for example 97; of a table, how many values")
+    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, 2 or more; of a table, how many values")
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
     )

@@ -1,4 +1,4 @@
-"""modgrok compile: a polynomial to a network, checked on the spot."""
+"""modgrok compile: a polynomial, or a table with a witness, to a network, checked on the spot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from modgrok.commands.common import (
     SECONDS_KEY,
     VERIFICATION_KEYS,
     CheckedNetwork,
+    add_function,
     facts_table,
+    given_function,
     heading,
     text_table,
 )
@@ -35,8 +37,7 @@ KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     exact, paper = ExactSettings(), PaperSettings()
-    parser.add_argument("expression", help="a polynomial such as '2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3'")
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus (a prime wherever variables are multiplied)")
+    add_function(parser, "a polynomial such as '2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3'")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the network to a .safetensors file")
     parser.add_argument("--explain", action="store_true", help="print the plan with groups, frequencies and margins")
     parser.add_argument("--sample", type=int, metavar="N", help="check N random rows instead of the whole table")
@@ -82,7 +83,7 @@ def default_sample(network: Network) -> int | None:
 def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     start = time.perf_counter()
     settings = {name: getattr(args, name) for name in SETTINGS}
-    network = compile(args.expression, args.mod, method=args.method, **settings)
+    network = compile(given_function(args, "compile"), args.mod, method=args.method, **settings)
     sample = default_sample(network) if args.sample is None else args.sample
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, sample=sample, progress=progress)
@@ -96,7 +97,7 @@ def exit_code(result: CheckedNetwork) -> int:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.expression, f"  mod {network.modulus}")
+    heading(console, network.title)
     console.print(plan_table(network.plan) if args.explain else experts_table(network.plan))
     facts = {"hidden neurons": f"{network.width:,}", "parameters": f"{network.parameters:,}"}
     facts |= result.verification.facts()

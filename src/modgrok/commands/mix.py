@@ -32,7 +32,7 @@ KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     default = MixSettings()
     parser.add_argument("expression", help="a polynomial such as '2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3'")
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus (a prime wherever variables are multiplied)")
+    parser.add_argument("--mod", type=int, metavar="M", help="the modulus, any number of at least 2")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the network to a .safetensors file")
     parser.add_argument(
         "--trained",

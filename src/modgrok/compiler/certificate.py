@@ -30,7 +30,7 @@ import numpy as np
 from jaxtyping import Float
 
 from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
-from modgrok.compiler.plan import Plan, Step
+from modgrok.compiler.steps import Plan, Step
 from modgrok.networks.circuit import Expert
 from modgrok.networks.description import Certificate, ExpertCertificate
 
@@ -55,7 +55,7 @@ def certify(
         leaks = [found[w - len(plan.names)].leak if w >= len(plan.names) else None for w in step.inputs]
         margin, largest = step_margin(step, kernel)
         bound = logit_bound(expert, leaks, unit)
-        found.append(certify_softmax(margin, bound, largest, plan.modulus, unit, beta))
+        found.append(certify_softmax(margin, bound, largest, step.classes, unit, beta))
     return Certificate(dtype, tuple(found))
 
 
@@ -121,7 +121,7 @@ def zero_logits(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class"
 
 
 def _is_injective(step: Step) -> bool:
-    return len(np.unique(step.outputs)) == len(step.outputs)
+    return bool(np.bincount(step.outputs).max() == 1)
 
 
 def _injective(step: Step, kernel: Kernel) -> tuple[float, float]:

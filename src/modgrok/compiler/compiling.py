@@ -6,31 +6,25 @@ certificate. `paper` is the network of the paper's Section 4: random phases, rig
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, read, to_text, variables
-from modgrok.algebra.field import is_prime
-from modgrok.algebra.polynomial import value_table
-from modgrok.compiler.certificate import Certificate, certify, step_margin
-from modgrok.compiler.exact_weights import Kernel, exact_expert, exact_width, full_kernel, short_kernel
-from modgrok.compiler.plan import Plan, Step, plan_by_shape, plan_by_terms, plan_from_witness
+from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
+from modgrok.compiler.certificate import Certificate, certify
+from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
+from modgrok.compiler.exact_weights import Kernel, exact_expert
+from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
+from modgrok.compiler.steps import Plan
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.separable import Witness, decide
 
 DTYPES = ("float32", "float64")
-FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
-"""Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
-
-LARGEST_DECISION, DECISION_EFFORT = 257, 0.1
-"""Up to which modulus, and for how many search steps, the compiler looks for h(g1 + g2) in disguise."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ METHODS = {"exact": ExactSettings, "paper": PaperSettings}
 
 
 def compile(
-    expression: str,
+    function: FunctionLike,
     mod: int | None = None,
     *,
     method: str = "exact",
@@ -69,11 +63,12 @@ def compile(
     normalisation: str | None = None,
     seed: int | None = None,
 ) -> Network:
-    """A network with closed-form weights for a polynomial.
+    """A network with closed-form weights for a polynomial, or for a table that is h(g1 + g2) in disguise.
 
     Args:
-        expression: a polynomial such as "2n1^4 n2 + n1^2 n2^2"; it may end with its modulus, "… mod 97".
-        mod: the modulus; a prime wherever variables are multiplied.
+        function: a polynomial such as "2n1^4 n2 + n1^2 n2^2", which may end with its modulus; or a table: an
+            array, the path of a .csv, .npy or .parquet file, or a Python function.
+        mod: the modulus, any number of at least 2; of a table, how many values it has.
         method: "exact" designs the phases, has no error and a certificate; "paper" draws them at random, as published.
         frequencies: of exact: "all" (exact one-hot outputs, the default), "minimal" (fewest neurons that are right
             everywhere), or a number.
@@ -88,6 +83,8 @@ def compile(
 
     >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
     <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
+    >>> compile(lambda a, b: (a + 2 * b) ** 2, mod=7).summary()
+    'function 1d9846 (7 × 7 → 7), exact circuit, 13 neurons'
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -111,9 +108,16 @@ def compile(
             f"{unknown[0]} belongs to method {other}, but the method is {method}; its settings are "
             f"{', '.join(known[method])}"
         )
+    if is_expression(function):
+        if method == "paper":
+            return compile_paper(function, mod, PaperSettings(**given))
+        return compile_exact(function, mod, ExactSettings(**given))
     if method == "paper":
-        return compile_paper(expression, mod, PaperSettings(**given))
-    return compile_exact(expression, mod, ExactSettings(**given))
+        raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
+    found = read_function(function, mod)
+    if found.expression is not None:
+        return compile_exact(found.expression, found.values, ExactSettings(**given))
+    return compile_table(found, ExactSettings(**given))
 
 
 def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circuit:
@@ -121,11 +125,20 @@ def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circui
     return Circuit(tuple(experts), betas, tuple(step.inputs for step in plan.steps), len(plan.names))
 
 
-def finish(plan: Plan, experts: Sequence[Expert], betas: np.ndarray, text: str, method: str, settings: Any) -> Network:
+def finish(
+    plan: Plan,
+    experts: Sequence[Expert],
+    betas: np.ndarray,
+    text: str,
+    modulus: int,
+    method: str,
+    settings: Any,
+    function: Function | None = None,
+) -> Network:
     """The network of a plan, its weights rounded once to the dtype of the settings."""
     circuit = assemble(plan, experts, betas).astype(settings.dtype)
     steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts, strict=True))
-    return Network.of_circuit(circuit, text, plan.modulus, method, plan=steps, settings=asdict(settings))
+    return Network.of_circuit(circuit, text, modulus, method, function=function, plan=steps, settings=asdict(settings))
 
 
 # --------------------------------------------------------------------------------------------- exact
@@ -140,10 +153,30 @@ def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | N
     check_exact_settings(settings)
     tree, modulus = read(text, mod)
     plan, kernels = best_plan(tree, modulus, settings.frequencies)
+    return proved(plan, kernels, to_text(tree), modulus, settings)
+
+
+def compile_table(function: Function, settings: ExactSettings | None = None) -> Network:
+    """One expert for a function that is known by its table alone, where the decision finds a witness; proved."""
+    settings = settings or ExactSettings()
+    check_exact_settings(settings)
+    plan, kernels = best_table_plan(function, settings.frequencies)
+    return proved(plan, kernels, function.name, function.values, settings, function)
+
+
+def proved(
+    plan: Plan,
+    kernels: list[Kernel],
+    text: str,
+    modulus: int,
+    settings: ExactSettings,
+    function: Function | None = None,
+) -> Network:
+    """The network of a plan with its certificate."""
     kernels, experts, certificate, notes = prove(plan, kernels, settings.dtype)
     chosen = replace(settings, dtype=certificate.dtype)
     betas = np.array([expert.beta for expert in certificate.experts])
-    network = finish(plan, experts, betas, to_text(tree), "exact", chosen)
+    network = finish(plan, experts, betas, text, modulus, "exact", chosen, function)
     steps = tuple(
         replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=proof.margin, beta=proof.beta)
         for about, kernel, proof in zip(network.plan, kernels, certificate.experts, strict=True)
@@ -161,80 +194,6 @@ def check_exact_settings(settings: ExactSettings) -> None:
 def check_dtype(dtype: str) -> None:
     if dtype not in DTYPES:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
-
-
-def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
-    """The plan with the fewest neurons, and the frequencies of its steps.
-
-    Candidates: the expression as typed, and its expansion into monomials; each with a final one-variable
-    function folded into the last readout, or as an expert of its own (with few frequencies a readout that sums
-    over fibres may rank wrongly). Where all of them need several experts, the function may still be h(g1 + g2)
-    in disguise, as n1 n2 + n1 is, and then one expert does.
-    """
-    candidates = [priced(plan, frequencies) for plan in candidate_plans(tree, modulus)]
-    if all(candidate.two_input_steps > 1 for candidate in candidates):
-        candidates += [priced(plan, frequencies) for plan in witness_plans(tree, modulus)]
-    best = min(candidates, key=lambda candidate: (candidate.width, len(candidate.plan.steps)))
-    return best.plan, best.kernels
-
-
-class Candidate(NamedTuple):
-    plan: Plan
-    kernels: list[Kernel]
-    width: int
-
-    @property
-    def two_input_steps(self) -> int:
-        return sum(step.terms > 1 for step in self.plan.steps)
-
-
-def priced(plan: Plan, frequencies: str | int) -> Candidate:
-    kernels = [choose_kernel(step, frequencies) for step in plan.steps]
-    return Candidate(
-        plan, kernels, sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True))
-    )
-
-
-def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
-    refusals, found = [], False
-    for make in (plan_by_shape, plan_by_terms):
-        for fold in (True, False):
-            try:
-                yield make(tree, modulus, flat=False, fold=fold)
-                found = True
-            except InputError as error:
-                refusals.append(error)
-    if not found:
-        raise refusals[0]
-
-
-def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
-    """Plans of one two-input expert for a function of two variables that is in one of the separable families."""
-    if len(variables(tree)) == 2 and modulus <= LARGEST_DECISION:
-        for witness in witnesses(value_table(tree, modulus), modulus):
-            yield from (plan_from_witness(tree, modulus, witness, fold=fold) for fold in (True, False))
-
-
-def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
-    """What the decision finds for a table within a number of search steps, so that no clock has a say."""
-    if modulus > LARGEST_DECISION:
-        return
-    for order, absorbing in [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]:
-        found = decide(table, order, absorbing, effort=DECISION_EFFORT).witness
-        if found is not None:
-            yield found
-
-
-def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
-    """The frequencies of one step: at least as many as asked for, and enough to rank every class right."""
-    if frequencies == "all":
-        return full_kernel(step.order)
-    fewest = 1 if frequencies == "minimal" else int(frequencies)
-    for count in [fewest, *(rung for rung in FREQUENCY_LADDER if rung > fewest)]:
-        kernel = short_kernel(step.order, count)
-        if kernel.exact or step_margin(step, kernel)[0] > 1e-9:
-            return kernel
-    return full_kernel(step.order)
 
 
 def prove(plan: Plan, kernels: list[Kernel], dtype: str) -> tuple[list[Kernel], list[Expert], Certificate, list[str]]:
@@ -276,7 +235,8 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
             experts.append(random_product(step, settings.mul_width, rng))
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
-    return finish(plan, experts, np.full(len(experts), float(settings.beta)), to_text(tree), "paper", settings)
+    betas = np.full(len(experts), float(settings.beta))
+    return finish(plan, experts, betas, to_text(tree), modulus, "paper", settings)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:

@@ -23,18 +23,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, real_design
-from modgrok.compiler.plan import ABSORBED, Step
 from modgrok.compiler.random_weights import check_size
+from modgrok.compiler.steps import ABSORBED, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert
 
 ZERO_VOTE = 4.0
 """How much above the other classes, at most √2 in size, zero is ranked when only the ranking counts."""
+
+MOST_CHOICES, CHOICE_WORK = 400, 1 << 22
+"""How many choices of frequencies are compared, and the elements of the group that they may take together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +62,7 @@ class Kernel:
         return self.offset + np.fft.fft(spectrum).real
 
 
+@lru_cache(maxsize=256)
 def full_kernel(order: int) -> Kernel:
     """All frequencies: K is 1 at 0 and 0 elsewhere."""
     frequencies = np.arange(1, order // 2 + 1)
@@ -65,7 +70,8 @@ def full_kernel(order: int) -> Kernel:
     return Kernel(order, frequencies, weights, 1.0 / order, True)
 
 
-def short_kernel(order: int, count: int, tries: int = 400) -> Kernel:
+@lru_cache(maxsize=256)
+def short_kernel(order: int, count: int) -> Kernel:
     """`count` frequencies of equal weight, with K(0) = 1 and the largest gap to the next value that was found.
 
     One frequency prime to m has the gap 1 - cos(2π/m) whichever it is. For more, random choices are compared;
@@ -78,6 +84,7 @@ def short_kernel(order: int, count: int, tries: int = 400) -> Kernel:
     if count == 1:
         return Kernel(order, np.array([1]), np.ones(1), 0.0, False)
     rng = np.random.default_rng(order)
+    tries = min(MOST_CHOICES, max(4, CHOICE_WORK // order))
     choices = [np.sort(rng.choice(available, count, replace=False)) for _ in range(tries)]
     kernels = [Kernel(order, choice, np.full(count, 1.0 / count), 0.0, False) for choice in choices]
     return max(kernels, key=kernel_gap)
@@ -143,7 +150,7 @@ def constant_expert(step: Step) -> Expert:
         step.absorbed if (step.tables[:, 0] == ABSORBED).any() else step.outputs[step.tables[:, 0].sum() % step.order]
     )
     readout = (np.arange(step.classes) == value).astype(float)[None]
-    return Expert(np.full((step.terms, step.classes, 1), 1.0 / step.terms), readout, step.terms)
+    return Expert(np.full((step.terms, step.symbols, 1), 1.0 / step.terms), readout, step.terms)
 
 
 def frequency_block(
@@ -168,7 +175,7 @@ def shared_neurons(
 ) -> tuple[Float[np.ndarray, "term p width"], Float[np.ndarray, "width class"]]:
     """The neurons that all frequencies share: the constant one, and those that count zeros."""
     constants = constant_row(step, kernel)
-    one = np.full((step.terms, step.classes, 1), 1.0 / step.terms)
+    one = np.full((step.terms, step.symbols, 1), 1.0 / step.terms)
     if step.absorbed is None:
         return (one, constants) if constants.any() else (one[:, :, :0], constants[:0])
     counts = (step.tables != ABSORBED).astype(float)[:, :, None]

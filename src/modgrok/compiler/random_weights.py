@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.compiler.phases import printed_amplitude
-from modgrok.compiler.plan import ABSORBED, Step
+from modgrok.compiler.steps import ABSORBED, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert
 
@@ -31,7 +31,7 @@ class Waves:
 
 
 def periodic_weights(
-    step: Step, waves: Waves, classes: int
+    step: Step, waves: Waves
 ) -> tuple[Float[np.ndarray, "term p width"], Float[np.ndarray, "width class"]]:
     """The embed and readout of neurons that are cosines over the group Z_m of a step.
 
@@ -48,7 +48,7 @@ def periodic_weights(
     embed = np.where(step.tables[:, :, None] == ABSORBED, 0.0, embed)
     position = np.outer(waves.frequency, np.arange(step.order)) % step.order
     wave = waves.readout_amplitude[:, None] * np.cos(-turns * position + waves.readout_phase[:, None])
-    readout = np.zeros((len(waves.frequency), classes))
+    readout = np.zeros((len(waves.frequency), step.classes))
     np.add.at(readout.T, step.outputs, wave.T)
     return embed, readout
 
@@ -79,7 +79,7 @@ AMPLITUDES = {"printed": printed_amplitude, "table": table_amplitude}
 
 def check_size(step: Step, width: int) -> None:
     """An `InputError` if an expert would have more weights than memory can be expected to hold."""
-    if width * step.classes * (step.terms + 1) > LARGEST_EXPERT:
+    if width * (step.symbols * step.terms + step.classes) > LARGEST_EXPERT:
         raise InputError(
             f"{width:,} neurons modulo {step.classes} are more than {LARGEST_EXPERT:,} weights in one expert; "
             "use a smaller width, or with the exact method fewer frequencies: --frequencies minimal, or a number"
@@ -93,7 +93,7 @@ def random_sum(step: Step, width: int, normalisation: str, rng: np.random.Genera
     check_size(step, width)
     amplitude = AMPLITUDES[normalisation](step.terms, width)
     waves = random_waves(step.terms, width, amplitude, rng)
-    return Expert(*periodic_weights(step, waves, len(step.outputs)), step.terms)
+    return Expert(*periodic_weights(step, waves), step.terms)
 
 
 def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
@@ -108,9 +108,8 @@ def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
             f"the width of a product expert must be at least 2 (one neuron treats zero), got {width}; try 500"
         )
     check_size(step, width)
-    classes = step.tables.shape[1]
     waves = random_waves(step.terms, width - 1, printed_amplitude(step.terms, width - 1), rng)
-    embed, readout = periodic_weights(step, waves, classes)
+    embed, readout = periodic_weights(step, waves)
     zero_embed = (step.tables == ABSORBED).astype(float)[:, :, None]
-    zero_readout = (np.arange(classes) == step.absorbed).astype(float)[None, :]
+    zero_readout = (np.arange(step.classes) == step.absorbed).astype(float)[None, :]
     return Expert(np.concatenate([zero_embed, embed], axis=2), np.concatenate([zero_readout, readout]), step.terms)

@@ -104,7 +104,7 @@ def draw_steps(axes: Axes, name: str, values: Sequence[Any], when: Mapping[tuple
     axes.set(xlabel=name, ylabel=title)
     if not np.isfinite(steps).any():
         axes.set_yticks([])
-        axes.text(0.5, 0.5, "at no value does half of the seeds", transform=axes.transAxes, ha="center")
+        axes.text(0.5, 0.5, "never, for half of the seeds", transform=axes.transAxes, ha="center")
 
 
 def draw_cells(

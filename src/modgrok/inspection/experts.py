@@ -17,8 +17,9 @@ from jaxtyping import Bool, Float
 
 from modgrok.algebra.expression import Tree, parse
 from modgrok.algebra.field import is_prime
-from modgrok.compiler.compiling import candidate_plans
-from modgrok.compiler.plan import Plan, plan_by_terms
+from modgrok.compiler.choosing import candidate_plans
+from modgrok.compiler.plan import plan_by_terms
+from modgrok.compiler.steps import Plan
 from modgrok.errors import InputError
 from modgrok.inspection.design import NearestDesign, nearest_design
 from modgrok.inspection.order import Labels, Order, natural_order, order_of

@@ -89,6 +89,8 @@ def expected_from_loss(train_loss: float | None, config: Settings) -> Expectatio
 
 def why_not_covered(config: Settings) -> str:
     """What puts a training outside the calibration, and what that covers; empty if nothing does."""
+    if config.function is not None and (not config.function.square or config.function.known is not None):
+        return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
     known = calibration()
     for name, (low, high) in known.covers.items():
         if not low <= getattr(config, name) <= high:
@@ -98,8 +100,6 @@ def why_not_covered(config: Settings) -> str:
     for name, value in known.fixed.items():
         if getattr(config, name, value) != value:
             return f"the law was measured with {name} {value}, not {getattr(config, name)}"
-    if config.function is not None and (not config.function.square or config.function.known is not None):
-        return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
     terms = config.function.variables if config.function else variables(parse(config.expression, config.modulus))
     if config.power not in (None, 2) or len(terms) != 2:
         return "the law was measured for x² networks on functions of two variables"

@@ -3,7 +3,7 @@
 Axis names, used in every signature of the package:
 
     term      inputs of an expert            width     hidden neurons of an expert
-    p         residues an input can take     class     residues the output can take
+    p         symbols an input can take      class     symbols the output can take
     row       inputs of a network, batched   variable  variables n1 … nV of the function
     net       members of an ensemble         expert    experts of a circuit
 
@@ -13,7 +13,8 @@ polynomial is a circuit of several experts, a trained network is a circuit of on
 
 Wires are numbers: wire k is the variable n_{k+1} for k < variables, and the softmax of the output of expert
 k - variables from there on. So `wires=((0, 1), (0, 2))` with two variables is an expert that reads n1 and n2,
-and one that reads n1 and what the first computed.
+and one that reads n1 and what the first computed. A wire may carry fewer symbols than an expert has columns for (its
+other wires have more); then the last columns are never read.
 """
 
 from __future__ import annotations
@@ -139,20 +140,21 @@ def check_circuit(circuit: Circuit) -> Circuit:
                 raise InputError(f"expert {k} reads wire {wire}; it may read 0 … {circuit.variables + k - 1}")
             if wire >= circuit.variables:
                 source = circuit.experts[wire - circuit.variables]
-                if source.readout.shape[1] != expert.embed.shape[1]:
+                if source.readout.shape[1] > expert.embed.shape[1]:
                     raise InputError(
-                        f"expert {k} reads {expert.embed.shape[1]} residues, its source has another number"
+                        f"expert {k} reads {expert.embed.shape[1]} symbols, but its source puts out "
+                        f"{source.readout.shape[1]}"
                     )
     return circuit
 
 
-def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "p"]]) -> Float[Array, "class"]:
+def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "_"]]) -> Float[Array, "class"]:
     """One expert on one row.
 
     An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns
     are mixed; a one-hot distribution gives what the residue gives.
     """
-    columns = [expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s] for s, x in enumerate(inputs)]
+    columns = [expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s][: len(x)] for s, x in enumerate(inputs)]
     hidden = sum(columns[1:], start=columns[0])
     return hidden**expert.power @ expert.readout
 

@@ -82,7 +82,7 @@ def circuit_graph(graph: Graph, circuit: Circuit) -> None:
         columns = [
             graph.node("Gather", graph.constant(embed), signals[wire])
             if wire < circuit.variables
-            else graph.matmul(signals[wire], embed)
+            else graph.matmul(signals[wire], embed[: circuit.experts[wire - circuit.variables].readout.shape[1]])
             for embed, wire in zip(np.asarray(expert.embed), wires, strict=True)
         ]
         hidden = graph.total(columns)

@@ -236,6 +236,7 @@ def check_network(network: Network) -> Network:
         circuit = check_circuit(network.circuit)
         for expert, wires in zip(circuit.experts, circuit.wires, strict=True):
             residues = expert.embed.shape[1]
-            if residues != max(sizes) and any(wire < circuit.variables for wire in wires):
-                raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {max(sizes)}")
+            read = [sizes[wire] for wire in wires if wire < circuit.variables]
+            if residues < max(read, default=0):
+                raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {max(read)}")
     return network

@@ -45,7 +45,7 @@ class Network(torch.nn.Module):
         signals = [rows[:, v] for v in range(len(VARIABLES))]
         for k, (wires, power) in enumerate(zip(WIRES, POWERS)):
             columns = [
-                embed[signals[w]] if w < len(VARIABLES) else signals[w] @ embed
+                embed[signals[w]] if w < len(VARIABLES) else signals[w] @ embed[: signals[w].shape[1]]
                 for embed, w in zip(self.embeds[k], wires)
             ]
             logits = sum(columns) ** power @ self.readouts[k]

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from modgrok.algebra.expression import read
-from modgrok.compiler.plan import Plan
+from modgrok.compiler.steps import Plan
 from modgrok.errors import InputError
 from modgrok.figures.endtoend import endtoend_figures
 from modgrok.figures.style import Figure

@@ -7,9 +7,11 @@ x = a[n], y = b[m]. A trained expert for x + y serves such a step once its weigh
     embed'[0, n] = embed[0, a[n]],    embed'[1, m] = embed[1, b[m]],    readout'[·, q] = Σ_{h(t) = q} readout[·, t],
 
 so one trained sum and one trained product are enough for all steps. Trained and analytical experts may be mixed.
+Modulo a composite number m the plan has steps of other moduli too (sums modulo 2m for the quarter squares of a product,
+say); then one sum and one product are trained for each modulus that occurs.
 
 Experts are joined by softmax_β. With margin g (correct logit less the best wrong one, smallest over the whole table of
-the step) the wrong classes together get less than p·e^(-βg); β = log(p/u)/g makes that the rounding unit u.
+the step) its p - 1 wrong classes together get less than p·e^(-βg); β = log(p/u)/g makes that the rounding unit u.
 """
 
 from __future__ import annotations
@@ -24,9 +26,10 @@ from jaxtyping import Int
 from modgrok.algebra.expression import Tree, read, to_text
 from modgrok.algebra.field import exp_table, log_table
 from modgrok.compiler.certificate import softmax_beta
-from modgrok.compiler.compiling import assemble, candidate_plans
+from modgrok.compiler.choosing import candidate_plans
+from modgrok.compiler.compiling import assemble
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
-from modgrok.compiler.plan import ABSORBED, Plan, Step
+from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, batch_logits, single
 from modgrok.networks.description import Learned
@@ -100,7 +103,7 @@ def mix(
 
     Args:
         expression: a polynomial, which may end with its modulus.
-        mod: the modulus; a prime wherever variables are multiplied.
+        mod: the modulus, any number of at least 2.
         trained: which experts are trained: "all", "sums", "products" or "none"; the others get analytical weights.
         separate: train one expert for each step, instead of one sum and one product that are relabelled for all.
         width: hidden neurons of a trained expert.
@@ -125,9 +128,9 @@ def mix(
         source = learned.get(k)
         expert = analytical(step) if source is None else relabelled(source.expert, step)
         accuracy, margin = own_table(expert, step)
-        betas.append(choose_beta(margin, modulus))
+        betas.append(choose_beta(margin, step.classes))
         experts.append(expert)
-        origin = None if source is None else Learned(TASKS[task_of(step)], fraction, source.accuracy)
+        origin = None if source is None else Learned(task_text(step, modulus), fraction, source.accuracy)
         about = plan.describe(step, expert.width)
         abouts.append(replace(about, margin=margin, beta=betas[-1], own_accuracy=accuracy, learned=origin))
     circuit = assemble(plan, experts, np.array(betas)).astype("float32")
@@ -136,8 +139,11 @@ def mix(
 
 
 def shortest_plan(tree: Tree, modulus: int) -> Plan:
-    """The plan of sums and products with the fewest experts."""
-    return min(candidate_plans(tree, modulus), key=lambda plan: len(plan.steps))
+    """The plan of sums and products with the fewest experts; of several the one without small tables to learn."""
+    return min(
+        candidate_plans(tree, modulus),
+        key=lambda plan: (len(plan.steps), -min(task_modulus(step) for step in plan.steps)),
+    )
 
 
 def task_of(step: Step) -> str:
@@ -145,17 +151,29 @@ def task_of(step: Step) -> str:
     return "product" if step.kind == "product" else "sum"
 
 
+def task_modulus(step: Step) -> int:
+    """The modulus of a step's sums or products, which need not be the network's."""
+    return step.order + 1 if step.kind == "product" else step.order
+
+
+def task_text(step: Step, modulus: int) -> str:
+    own = task_modulus(step)
+    return TASKS[task_of(step)] + ("" if own == modulus else f" mod {own}")
+
+
 # ------------------------------------------------------------------------------------------ training
 
 
 def learn_experts(plan: Plan, settings: MixSettings, progress: Progress | None = None) -> dict[int, LearnedExpert]:
     """The trained expert that serves each step, by the step's number; analytical steps have none."""
-    chosen = [(k, task_of(step)) for k, step in enumerate(plan.steps) if task_of(step) in TRAINED[settings.trained]]
-    tasks = [task for _, task in chosen] if settings.separate else sorted({task for _, task in chosen})
-    if not tasks:
-        return {}
-    learned = train_tasks(tasks, plan.modulus, settings, progress)
-    return {k: learned[place if settings.separate else tasks.index(task)] for place, (k, task) in enumerate(chosen)}
+    chosen = [k for k, step in enumerate(plan.steps) if task_of(step) in TRAINED[settings.trained]]
+    found: dict[int, LearnedExpert] = {}
+    for modulus in sorted({task_modulus(plan.steps[k]) for k in chosen}):
+        own = [(k, task_of(plan.steps[k])) for k in chosen if task_modulus(plan.steps[k]) == modulus]
+        tasks = [task for _, task in own] if settings.separate else sorted({task for _, task in own})
+        learned = train_tasks(tasks, modulus, settings, progress)
+        found |= {k: learned[place if settings.separate else tasks.index(task)] for place, (k, task) in enumerate(own)}
+    return found
 
 
 def train_tasks(
@@ -179,14 +197,14 @@ def arguments(step: Step) -> Int[np.ndarray, "term p"]:
     """The residues that the step adds or multiplies, for every residue on its wires."""
     if step.kind != "product":
         return step.tables
-    return np.where(step.tables == ABSORBED, 0, exp_table(step.classes)[step.tables])
+    return np.where(step.tables == ABSORBED, 0, exp_table(task_modulus(step))[step.tables])
 
 
 def values(step: Step) -> Int[np.ndarray, "p"]:
     """What the step puts out, for every sum or product of its arguments."""
     if step.kind != "product":
         return step.outputs
-    table = step.outputs[log_table(step.classes) % step.order]
+    table = step.outputs[log_table(task_modulus(step)) % step.order]
     table[0] = step.absorbed
     return table
 
@@ -213,10 +231,10 @@ def analytical(step: Step) -> Expert:
 
 def own_table(expert: Expert, step: Step) -> tuple[float, float]:
     """(accuracy, smallest margin) of an expert on the whole table of its step."""
-    rows = np.stack(np.unravel_index(np.arange(step.classes**step.terms), (step.classes,) * step.terms), axis=1)
+    rows = np.stack(np.unravel_index(np.arange(step.symbols**step.terms), (step.symbols,) * step.terms), axis=1)
     terms = np.stack([argument[rows[:, s]] for s, argument in enumerate(arguments(step))])
     met = terms.prod(axis=0) if step.kind == "product" else terms.sum(axis=0)
-    margins = row_margins(np.array(batch_logits(single(expert), rows)), values(step)[met % step.classes])
+    margins = row_margins(np.array(batch_logits(single(expert), rows)), values(step)[met % task_modulus(step)])
     return float((margins > 0).mean()), float(margins.min())
 
 

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import PRNGKeyArray
 
-from modgrok.compiler.plan import Plan
+from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
 from modgrok.networks.models.circuit_model import ExpertSizes
@@ -32,10 +32,9 @@ STARTS = ("experts", "generic", "first", "last", "scratch")
 
 def circuit_model(plan: Plan, width: int) -> CircuitModel:
     """Experts of equal width with activation x², wired as the plan says."""
-    p, variables = plan.modulus, len(plan.names)
-    sizes = tuple(ExpertSizes(step.terms, p, width, p, 2) for step in plan.steps)
+    sizes = tuple(ExpertSizes(step.terms, step.symbols, width, step.classes, 2) for step in plan.steps)
     wires = tuple(step.inputs for step in plan.steps)
-    return CircuitModel((p,) * variables, p, width=width * len(sizes), experts=sizes, wires=wires)
+    return CircuitModel(plan.sizes, plan.steps[-1].classes, width=width * len(sizes), experts=sizes, wires=wires)
 
 
 def single_model(model: CircuitModel) -> CircuitModel:

@@ -1,0 +1,198 @@
+"""Which plan: all ways to compute a function, each with the fewest frequencies that rank right; the narrowest wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.algebra.expression import Tree, variable_names, variables
+from modgrok.algebra.field import is_prime
+from modgrok.algebra.function import Function
+from modgrok.algebra.polynomial import value_table
+from modgrok.compiler.certificate import step_margin
+from modgrok.compiler.exact_weights import Kernel, exact_width, full_kernel, short_kernel
+from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
+from modgrok.compiler.planner import prime_powers
+from modgrok.compiler.steps import Plan, Step, sum_step
+from modgrok.errors import InputError
+from modgrok.separable import Witness, decide, decide_grouped
+from modgrok.separable.decision import steps_of
+from modgrok.separable.orders import AnyOrder
+
+FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
+"""Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
+
+TABLE_EFFORT = 4.0
+"""With how much effort a witness is looked for where nothing but a witness will do."""
+
+LARGEST_DECISION, DECISION_EFFORT = 257, 0.1
+"""Up to which modulus, and with how much effort, the compiler looks for h(g1 + g2) in disguise."""
+
+NOISE = 1e-12
+"""A margin counts from here on, relative to the largest logit: what evaluating it rounds is smaller."""
+
+MOST_PARTS = 4
+"""Up to how many powers of primes all ways to group them are compared; more are kept together or all apart."""
+
+
+def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
+    """The plan with the fewest neurons, and the frequencies of its steps.
+
+    Candidates: the expression as typed, and its expansion into monomials, modulo the number itself or modulo coprime
+    parts of it; each with a final one-variable function folded into the last readout, or as an expert of its own (with
+    few frequencies a readout that sums over fibres may rank wrongly). Where all of them need several experts, the
+    function may still be h(g1 + g2) in disguise, as n1 n2 + n1 is, and then one expert does.
+    """
+    candidates = [priced(plan, frequencies) for plan in candidate_plans(tree, modulus)]
+    if all(candidate.two_input_steps > 1 for candidate in candidates):
+        candidates += [priced(plan, frequencies) for plan in witness_plans(tree, modulus)]
+    return narrowest(candidates)
+
+
+class Candidate(NamedTuple):
+    plan: Plan
+    kernels: list[Kernel]
+    width: int
+
+    @property
+    def two_input_steps(self) -> int:
+        return sum(step.terms > 1 for step in self.plan.steps)
+
+
+def narrowest(candidates: Sequence[Candidate]) -> tuple[Plan, list[Kernel]]:
+    best = min(candidates, key=lambda candidate: (candidate.width, len(candidate.plan.steps)))
+    return best.plan, best.kernels
+
+
+def priced(plan: Plan, frequencies: str | int) -> Candidate:
+    kernels = [choose_kernel(step, frequencies) for step in plan.steps]
+    return Candidate(
+        plan, kernels, sum(exact_width(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True))
+    )
+
+
+def candidate_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
+    """Plans of two-input sums and products; modulo a composite number products by each of the ways of `plan`."""
+    refusals, found = [], False
+    for make in ways(modulus):
+        for fold in (True, False):
+            try:
+                yield make(tree, modulus, fold=fold)
+                found = True
+            except InputError as error:
+                refusals.append(error)
+    if not found:
+        raise refusals[0]
+
+
+def ways(modulus: int) -> Iterator[Callable[..., Plan]]:
+    """Functions that make a plan: as typed and by terms, then by remainders modulo each grouping of prime powers."""
+    for lean in (True,) if is_prime(modulus) else (True, False):
+        yield partial(plan_by_shape, flat=False, lean=lean)
+        yield partial(plan_by_terms, flat=False, lean=lean)
+    powers = prime_powers(modulus)
+    if len(powers) == 1:
+        return
+    for groups in groupings(powers) if len(powers) <= MOST_PARTS else [[[q] for q in powers], [powers]]:
+        parts = [prod(group) for group in groups]
+        for expand in (False, True):
+            if len(parts) > 1:
+                yield partial(plan_by_remainders, parts=parts, expand=expand)
+            if len(parts) < len(powers):
+                yield partial(plan_by_remainders, parts=parts, expand=expand, split=True)
+
+
+def groupings(items: Sequence[int]) -> Iterator[list[list[int]]]:
+    """All ways to put items into groups."""
+    if not items:
+        yield []
+        return
+    first, *others = items
+    for groups in groupings(others):
+        yield [[first], *groups]
+        for k, group in enumerate(groups):
+            yield [*groups[:k], [first, *group], *groups[k + 1 :]]
+
+
+def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
+    """Plans of one two-input expert for a function of two variables that is in one of the separable families."""
+    if len(variables(tree)) == 2 and modulus <= LARGEST_DECISION:
+        names, table = variable_names(tree), value_table(tree, modulus)
+        found = list(witnesses(table, modulus))
+        if not (found or is_prime(modulus)):
+            found = list(any_witnesses(table, modulus, DECISION_EFFORT))
+        for witness in found:
+            for fold in (True, False):
+                yield plan_from_witness(names, (modulus,) * 2, modulus, witness, fold=fold)
+
+
+def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
+    """What the decision finds for a table within a number of search steps, so that no clock has a say."""
+    if modulus > LARGEST_DECISION:
+        return
+    for order, absorbing in [(modulus, False), (modulus - 1, True)] if is_prime(modulus) else [(modulus, False)]:
+        found = decide(table, order, absorbing, effort=DECISION_EFFORT).witness
+        if found is not None:
+            yield found
+
+
+def any_witnesses(table: Int[np.ndarray, "p ..."], values: int, effort: float) -> Iterator[Witness]:
+    """A witness over the smallest cyclic group that is found, with an absorbing element where none does without.
+
+    Orders up to twice the largest number of symbols are tried, as those of quarter squares are. From r·c on, with r
+    distinct rows and c distinct columns, every table fits, and the expert would be a list of its answers.
+    """
+    largest = max(*table.shape, values)
+    for absorbing in (False, True):
+        asked = AnyOrder(table, absorbing, most=2 * largest)
+        if asked.least > 2 * largest:
+            continue
+        least = decide_grouped(table, asked.least, absorbing, effort=effort)  # the most likely one, without a rival
+        witness = least.witness or asked.within(steps_of(effort)).witness
+        if witness is not None and (witness.group_order < asked.trivial or witness.group_order <= largest):
+            yield witness
+            return
+
+
+def best_table_plan(function: Function, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
+    """The narrowest expert for a function that is known by its table alone, from the witness that the decision finds.
+
+    Cells that are unknown get what the witness says. An `InputError` where no witness is found.
+    """
+    names, sizes, values = function.variables, function.sizes, function.values
+    if len(sizes) == 1:
+        lookup = sum_step((0,), [np.maximum(function.table, 0)], values, f"g({names[0]})", kind="relabel")
+        plans = [Plan(names, sizes, (lookup,))]
+    else:
+        plans = [
+            plan_from_witness(names, sizes, values, witness, fold=fold)
+            for witness in any_witnesses(function.table, values, TABLE_EFFORT)
+            for fold in (True, False)
+        ]
+    if not plans:
+        form = " + ".join(f"g{s}" for s in range(1, len(sizes) + 1))
+        raise InputError(
+            f"{function.title} is not known to be h({form}) over a cyclic group of order up to "
+            f"{2 * max(*sizes, values)}, as compiling a table needs; train a network on it, or give a polynomial"
+        )
+    return narrowest([priced(plan, frequencies) for plan in plans])
+
+
+def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
+    """The frequencies of one step: at least as many as asked for, and enough to rank every class right."""
+    if frequencies == "all":
+        return full_kernel(step.order)
+    fewest = 1 if frequencies == "minimal" else int(frequencies)
+    for count in [fewest, *(rung for rung in FREQUENCY_LADDER if rung > fewest)]:
+        kernel = short_kernel(step.order, count)
+        if kernel.exact:
+            return kernel
+        margin, largest = step_margin(step, kernel)
+        if margin > NOISE * max(1.0, largest):
+            return kernel
+    return full_kernel(step.order)
