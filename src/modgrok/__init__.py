@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
     from modgrok.separable.checking import Check, check
+    from modgrok.separable.orders import Orders, smallest_group
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
@@ -59,6 +60,7 @@ HOMES = {
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
     "separable.checking": ("Check", "check"),
+    "separable.orders": ("Orders", "smallest_group"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -90,6 +92,7 @@ __all__ = [
     "Inspection",
     "ItemResult",
     "Network",
+    "Orders",
     "Prediction",
     "Predictions",
     "Report",
@@ -114,6 +117,7 @@ __all__ = [
     "read_function",
     "resume",
     "runs",
+    "smallest_group",
     "sweep",
     "table",
     "train",

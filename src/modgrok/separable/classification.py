@@ -28,7 +28,7 @@ from modgrok.separable.redundancy import redundancy
 from modgrok.separable.subexpressions import written_witnesses
 from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
-SECOND_LOOK = 0.08
+SECOND_LOOK = 0.05
 """The share of the effort that is left for the other families once one is known to fit."""
 LARGEST_MULTIPLE = 4
 """Tables without a modulus: orders up to so many times the largest number of values are asked for."""

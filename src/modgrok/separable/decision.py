@@ -233,8 +233,8 @@ class Case:
                 yield steps, restarts.run
             if group.cyclic:
                 yield 2 * steps, partial(guess_phases, cells, group, self.random)
+            yield (4 if room else 2) * steps, self.climb.run
             if room:
-                yield 4 * steps, self.climb.run
                 yield steps, partial(refute_by_symmetry, cells, group, need)
             steps *= GROWTH
 
