@@ -20,6 +20,9 @@ REASONS = {
     "counting": "its values need more elements than the group has",
     "no-cyclic-automorphism": "no symmetry moves all of its rows round in one cycle",
     "pairs": "pairs of its columns differ in ways that no group allows",
+    "closed-trail": "its rows need a closed walk longer than the group",
+    "rivals": "more lines that must differ than the group has elements",
+    "rival-cells": "more sums that must differ than the group has elements",
     "search": "a case distinction that ends in contradictions",
     "symmetry": "its symmetries need more room than the group has",
 }

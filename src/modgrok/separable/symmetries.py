@@ -57,7 +57,7 @@ def symmetries(table: Table, modulus: int | None) -> Symmetries:
     )
 
 
-def in_logarithms(table: Table, modulus: int | None) -> Table | None:
+def in_logarithms(table: Table, modulus: int | None) -> Int[np.ndarray, "r s"] | None:
     """The cells of non-zero residues in the order of logarithms; None for tables that are not modulo an odd prime."""
     if modulus is None or modulus < 3 or table.shape != (modulus, modulus) or not is_prime(modulus):
         return None
@@ -103,7 +103,8 @@ def characters(table: Table) -> float:
     energy = one_hot_energy(table)
     energy[0, 0] = 0
     total = energy.sum()
-    return float(total**2 / (energy**2).sum() / energy.size) if total > 0 else 0.0
+    rounding = 1e-6 * energy.size**2  # a share of all energy, with that of (0, 0)
+    return float(total**2 / (energy**2).sum() / energy.size) if total > rounding else 0.0
 
 
 def one_hot_energy(table: Table) -> Float[np.ndarray, "p q"]:
