@@ -142,7 +142,7 @@ def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path):
 def test_words_that_make_no_sense(folder, tmp_path):
     with pytest.raises(InputError, match="query takes 2 arguments: modgrok census query DIR SQL"):
         run("query", folder)
-    with pytest.raises(InputError, match="unknown action 'draw'; there are annotate, report, fit, query"):
+    with pytest.raises(InputError, match="unknown action 'draw'; there are annotate, report, fit, neighbours, query"):
         run("draw", folder)
     store.claim(store.load_stored_plan(folder), tmp_path / "new")
     for verb in (report, fit):

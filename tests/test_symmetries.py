@@ -44,7 +44,7 @@ def test_a_sum_has_all_shifts_and_a_product_all_scalings():
 
 
 def test_two_monomials_scale_along_orbits():
-    """x^a y^b + x^c y^d is multiplied by λ^(as + bt) where as + bt = cs + dt: at least p - 1 scalings permute values."""
+    """x^a y^b + x^c y^d is multiplied by λ^(as + bt) where that is λ^(cs + dt): p - 1 scalings permute its values."""
     for text in ("8x^5 y + 34x^9 y^5", "46x y^5 + 33x^3 y^10", "95x^9 y^7 + 30x^11 y^5"):
         assert symmetries(table(text, 97), 97).scalings % 96 == 0
     learned, too = (symmetries(table(text, 97), 97) for text in ("8x^5 y + 34x^9 y^5", "95x^9 y^7 + 30x^11 y^5"))

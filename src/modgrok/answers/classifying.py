@@ -83,7 +83,7 @@ class Answer(Result):
         if self.witness is not None:
             lines += [
                 "",
-                *(f"{name}: {list(part)}" for name, part in self.witness.to_json().items() if part is not None),
+                *(f"{name}: {part}" for name, part in self.witness.to_json().items() if part is not None),
             ]
         return "\n".join([*lines, "", *(f"{name}: {text}" for name, text in self.facts().items())])
 

@@ -103,7 +103,7 @@ def products(witness: Witness, axes: Sequence[int], p: int) -> Iterator[Disguise
         yield Disguise(True, varying, from_table(np.array([at_zero, *outer]), p, (1,)))
 
 
-def factor(part: tuple[int | None, ...], u: int, exponentials: Residues) -> Residues:
+def factor(part: tuple[int | None, ...], u: int, exponentials: Int[np.ndarray, "order"]) -> Residues:
     """γ^(u·g) for each g, and 0 for ∞."""
     return np.array([0 if t is None else exponentials[t * u % len(exponentials)] for t in part])
 

@@ -26,6 +26,8 @@ REASONS = {
     "search": "a case distinction that ends in contradictions",
     "symmetry": "its symmetries need more room than the group has",
 }
+WIDE = 0.6
+"""An interval that tells no more than that some networks learn a function and others do not."""
 SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
 """Expected accuracies from which on a network "should learn" a function, learns most, more than half, or a part."""
 
@@ -57,6 +59,8 @@ def why_it_is_nothing(found: Classification) -> str:
     undecided = [NAMES[f.family] for f in found.families if not f.refuted]
     if undecided:
         return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
+    if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
+        return "is not h(g1 + g2) over any of the groups below: that is proved"
     names = [NAMES[f.family] for f in found.families]
     none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
     return f"is {none} in disguise: that is proved"
@@ -77,7 +81,9 @@ def will_it_learn(expected: Expectation, fraction: float) -> str:
     if expected.value is None or expected.low is None or expected.high is None:
         return f"Whether a network learns it from {part} is not known: {expected.reason}."
     value, low = expected.value, expected.low
-    if value >= SURE and low >= LIKELY:
+    if value < SURE and expected.high - low > WIDE:
+        lead = f"It is open whether a network learns it from {part}"
+    elif value >= SURE and low >= LIKELY:
         lead = f"A network should learn it from {part}"
     elif value >= SURE:
         lead = f"A network often learns it from {part}, but not always"

@@ -162,7 +162,8 @@ def expected_from_table(
 
 
 def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess: float) -> Expectation:
-    """What the nearest trainings reached, but never less than always guessing the commonest value gives."""
+    """What the nearest trainings reached. Less than always guessing the commonest value is not to be expected, though
+    single networks get there, so the interval may begin below it."""
     distance, accuracy = known.nearest(place)
     if distance[-1] > known.law.reach:
         return not_covered(
@@ -172,10 +173,11 @@ def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess:
         )
     low, value, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
     ends = (low - known.law.widened, value, high + known.law.widened)
-    low, value, high = (float(np.clip(x, guess, 1)) for x in ends)
+    low, value, high = (float(np.clip(x, least, 1)) for x, least in zip(ends, (0, guess, guess), strict=True))
+    reached = f"{percent(value, 0)} or more" if value < 1 else "all"
     reason = (
         f"of the {known.law.neighbours} trainings most like this one, among {known.law.networks:,}, half reached "
-        f"{percent(value, 0)} or more of the cells that they had not seen"
+        f"{reached} of the cells that they had not seen"
     )
     return Expectation(value, low, high, reason, "table")
 
