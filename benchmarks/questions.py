@@ -87,9 +87,8 @@ def main() -> None:
         command = f"python benchmarks/questions.py --count {args.count} --seed {args.seed}"
         write_json(args.out, {"made_by": command, **summary(rows), "rows": rows})
         row = rows[-1]
-        print(
-            f"{number + 1}: {row['expression']} mod {row['modulus']} from {row['fraction']}: {row['value']} and {row['reached']}"
-        )
+        told = "nothing" if row["value"] is None else f"{row['low']:.2f} … {row['value']:.2f} … {row['high']:.2f}"
+        print(f"{number + 1}: {row['expression']} mod {row['modulus']}: expected {told}, reached {row['reached']:.2f}")
     print(summary(rows))
 
 
