@@ -37,7 +37,8 @@ def planted_rows():
                                     "test_accuracy": float(np.clip(accuracy, 0, 1)),
                                 }
                                 | {"redundancy": 0.5 * (1 - r), "orbit_redundancy": 0.0, "permuted_redundancy": 0.0}
-                                | {"effective_rank": 0.4 * r, "unfolding_norm": 1.0}
+                                | {"effective_rank": 0.4 * r, "unfolding_norm": 1.0, "shifts": 1, "scalings": 1}
+                                | {"characters": 0.5, "entropy": 5.0}
                                 | {"verdict": "in-class" if family == "composed-sum" else "not-in-class"}
                             )
                         network += 1

@@ -23,11 +23,11 @@ def answer(*words: str):
     return classify.run(parser.parse_args(words), Console(stderr=True))
 
 
-def shown(result, width: int = 200) -> str:
+def shown(result, width: int = 200, proof: bool = False) -> str:
     console = Console(width=width, record=True, quiet=True)
     with console.capture() as captured:
         console.quiet = False
-        classify.show(result, console, argparse.Namespace())
+        classify.show(result, console, argparse.Namespace(proof=proof))
     return captured.get()
 
 
@@ -52,8 +52,7 @@ def test_json_of_a_function_outside_the_class():
 
 def test_the_expectation_is_an_object_and_no_other_key_predicts():
     result = run("8n1^5 n2 + 34n1^9 n2^5", "--mod", "97")
-    assert set(result["expected_accuracy"]) == {"value", "error", "reason", "source"}
-    assert result["expected_accuracy"]["value"] == pytest.approx(0.818, abs=0.001)
+    assert set(result["expected_accuracy"]) == {"value", "low", "high", "reason", "source"}
     assert result["expected_accuracy"]["source"] == "table" and result["probe"] is None
     assert not any("predicted" in key for key in result)
     assert result["expected_accuracy"] == ask("8n1^5 n2 + 34n1^9 n2^5 mod 97").expected.to_json()
@@ -67,22 +66,23 @@ def test_variables_that_do_not_occur():
 
 
 def test_what_people_see():
-    text = shown(answer("n1 n2", "--mod", "7"))
-    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "13 in all, but the group has 7" in text
-    assert "∞" in text and "h(∞)" in text and "expected test accuracy not known: " in text
+    found = answer("n1 n2", "--mod", "7")
+    text, proved = shown(found), shown(found, proof=True)
+    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "its values need more elements than the group" in text
+    assert "13 in all, but the group has 7" in proved and "13 in all" not in text
+    assert "h(∞)" in proved and "--proof" in text
     text = shown(answer("n1 n2 + n3", "--mod", "5"))
     assert "not-in-class" in text and "not learnable" not in text
 
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_first_lines_answer(width):
-    lines = shown(answer("n1 n2", "--mod", "97"), width).splitlines()
-    assert lines[0] == "n1 n2 mod 97: in the class, multiplicative over Z_96 with an absorbing element"
-    assert lines[1].startswith("expected test accuracy 100 % ± 0.")
-    assert max(map(len, lines)) <= width
-    lines = shown(answer("n1^2 + n1 n2", "--mod", "23"), width).splitlines()
-    assert " ".join(lines[:2]).startswith("n1^2 + n1 n2 mod 23: not in the class, provably neither additive nor")
-    assert "expected test accuracy not known" in "\n".join(lines[1:3])
+    lines = shown(answer("x^2 y + 3", "--mod", "31"), width).splitlines()
+    assert lines[0] == "n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 of the product u = n1^2 n2."
+    assert lines[1].startswith("A network ") and max(map(len, lines)) <= width and len(lines) <= 20
+    lines = shown(answer("n1 n2 + n3", "--mod", "23"), width).splitlines()
+    assert lines[0] == "n1 n2 + n3 mod 23 is neither a sum nor a product in disguise: that is proved."
+    assert max(map(len, lines)) <= width and len(lines) <= 25
 
 
 def test_bad_input():

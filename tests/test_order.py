@@ -11,7 +11,7 @@ import pytest
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.censuses.families import make_table
-from modgrok.censuses.part_training import order_of
+from modgrok.censuses.part_training import prepared
 from modgrok.errors import InputError
 from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
 from modgrok.inspection.spectrum import periodicity
@@ -243,7 +243,7 @@ def test_a_census_measures_written_functions_as_training_does():
     for family in ("two-monomials", "composed-product", "{a}x^2 y + 3"):
         for seed in range(3):
             made = make_table(family, 31, seed)
-            ours, theirs = order_of(family, 31, seed), function_order(made.expression, 31)
+            ours, theirs = prepared(family, 31, seed).order, function_order(made.expression, 31)
             assert ours.name == theirs.name
             np.testing.assert_array_equal(ours.places.place, theirs.places.place)
 

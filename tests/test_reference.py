@@ -38,6 +38,7 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("census", "annotate"): ("census", "annotate", "planted"),
     ("census", "report"): ("census", "report", "planted"),
     ("census", "fit"): ("census", "fit", "planted"),
+    ("census", "neighbours"): ("census", "neighbours", "planted"),
     ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
     ("bench", ""): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
     ("compile", ""): ("compile", "n1 n2", "--mod", "5", "--out", "compiled.safetensors"),

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.algebra.function import Function, FunctionLike, read_function
+from modgrok.answers import wording
+from modgrok.answers.disguise import disguise
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.errors import InputError
-from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
-from modgrok.results import Result, html_table, percent
-from modgrok.separable.classification import FamilyVerdict, classify_table, verdict_in_words
+from modgrok.results import Result, html_table
+from modgrok.separable.classification import FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.partial import predicted
+from modgrok.separable.symmetries import Symmetries, symmetries
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
-LONGEST_NAME = 40
-"""Characters of an expression in the line that sums up its answer."""
+LONGEST_SENTENCE = 120
+"""Characters of the verdict in the line that sums up an answer."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,9 +34,13 @@ class Answer(Result):
     whose variables and values differ in number.
 
     `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
-    has the verdict on each family that was tried. `redundancy` is the share of test cells with a twin in the training
-    part, and `expected` the test accuracy to expect of a network that trains on `fraction` of the table.
+    has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
+    one. `redundancy` is the share of test cells with a twin in the training part, `symmetries` what shifts and scalings
+    of the variables do (of two variables), and `expected` the test accuracy to expect of a network that trains on
+    `fraction` of the table. `answer` says it all in two sentences, `explain()` in full.
     """
+
+    answer: tuple[str, str]
 
     expression: str | None
     variables: tuple[str, ...]
@@ -45,23 +52,40 @@ class Answer(Result):
     witness: Witness | None
     obstruction: Obstruction | None
     families: tuple[FamilyVerdict, ...]
+    closed_form: str | None
+    symmetries: Symmetries | None
     fraction: float
     redundancy: float
     expected: Expectation
     probe: Probe | None
-    reasons: tuple[str, ...]
+    notes: tuple[str, ...]
     seconds: float
 
-    @property
-    def headline(self) -> str:
-        """The function and the verdict on it, in words."""
-        return f"{self.function.title}: {verdict_in_words(self.families)}"
-
     def summary(self) -> str:
-        name = self.function.name
-        short = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
-        title = replace(self.function, name=short).title
-        return f"{title}: {verdict_in_words(self.families)}; expected test accuracy {self.expected.text}"
+        what = self.answer[0].removesuffix(".")
+        short = what if len(what) <= LONGEST_SENTENCE else f"{what[: LONGEST_SENTENCE - 1]}…"
+        return f"{short}; expected test accuracy {self.expected.text}"
+
+    def facts(self) -> dict[str, str]:
+        """What else is known, by name, in words."""
+        found = {"unknown cells": self.prediction_in_words, "twins": wording.twins(self.redundancy, self.fraction)}
+        if self.symmetries is not None:
+            found["symmetry"] = wording.structure(self.symmetries)
+        if self.expected.covered:
+            found["expected"] = f"{self.expected.text}: {self.expected.reason}"
+        found |= {"probe": self.probe.summary() if self.probe is not None else "", "note": "; ".join(self.notes)}
+        return {name: text for name, text in found.items() if text}
+
+    def explain(self) -> str:
+        """The whole answer as text: the sentences, why each family fits or not, the witness, and what else is known."""
+        lines = [*self.answer, ""]
+        lines += [f"{found.family} over {found.group}: {found.verdict.summary()}" for found in self.families]
+        if self.witness is not None:
+            lines += [
+                "",
+                *(f"{name}: {part}" for name, part in self.witness.to_json().items() if part is not None),
+            ]
+        return "\n".join([*lines, "", *(f"{name}: {text}" for name, text in self.facts().items())])
 
     @property
     def predicted(self) -> Int[np.ndarray, "..."] | None:
@@ -84,16 +108,8 @@ class Answer(Result):
         return {"expected_accuracy" if name == "expected" else name: value for name, value in fields}
 
     def _repr_html_(self) -> str:
-        rows = {
-            "expected test accuracy": f"{self.expected.text} ({self.expected.reason})",
-            "redundancy": f"{percent(self.redundancy, 1)} at a training fraction of {self.fraction:g}",
-        }
-        if self.probe is not None:
-            rows["probe"] = self.probe.summary()
-        if self.prediction_in_words:
-            rows["unknown cells"] = self.prediction_in_words
-        rows |= {found.family: found.verdict.summary() for found in self.families}
-        return html_table(rows, self.headline)
+        families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
+        return html_table(families | self.facts(), " ".join(self.answer))
 
 
 def classify(
@@ -120,9 +136,11 @@ def classify(
     Returns:
         An `Answer`: `.verdict`, `.witness`, `.obstruction`, `.expected`, …
 
-    >>> classify("x^2 y + 3", mod=31)
-    <Answer: n1^2 n2 + 3 mod 31: in the class, multiplicative over Z_30 with an absorbing element; expected test \
-accuracy not known>
+    >>> found = classify("x^2 y + 3", mod=31)
+    >>> found.answer[0]
+    'n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 of the product u = n1^2 n2.'
+    >>> found.verdict, found.family, found.group_order
+    ('in-class', 'multiplicative', 30)
     >>> found = classify(np.add.outer(np.arange(5), np.arange(5)) % 5)
     >>> found.verdict, found.family, found.witness.g1
     ('in-class', 'additive', (0, 1, 2, 3, 4))
@@ -132,16 +150,23 @@ accuracy not known>
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    if asked.modulus is None or asked.known is not None:
-        reason = f"the census has whole tables modulo one number, this one is {asked.summary()}"
-        expected = not_covered(reason, "table")
-    else:
-        in_class = found.status == "in-class"
-        expected = expected_from_table(
-            asked.table, asked.modulus, fraction=fraction, in_class=in_class, redundancy=found.redundancy
-        )
+    symmetric = symmetries(asked.table, asked.modulus) if asked.known is None and asked.table.ndim == 2 else None
+    expected = expected_from_table(
+        asked.table,
+        asked.modulus,
+        fraction=fraction,
+        found=found,
+        characters=symmetric.characters if symmetric else None,
+    )
+    closed = None
+    if found.witness is not None and asked.modulus is not None:
+        closed = disguise(found.witness, indices(asked.variables), asked.modulus)
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
+        answer=(
+            f"{asked.title} {wording.what_it_is(found, closed)}.",
+            wording.will_it_learn(expected, fraction),
+        ),
         expression=asked.expression,
         variables=asked.variables,
         modulus=asked.modulus,
@@ -152,10 +177,19 @@ accuracy not known>
         witness=found.witness,
         obstruction=found.obstruction,
         families=found.families,
+        closed_form=None if closed is None else str(closed),
+        symmetries=symmetric,
         fraction=fraction,
         redundancy=found.redundancy,
         expected=expected,
         probe=trained,
-        reasons=found.reasons,
+        notes=found.notes,
         seconds=time.perf_counter() - started,
     )
+
+
+def indices(names: tuple[str, ...]) -> list[int]:
+    """The numbers of variables n1, n2, …; variables with other names are numbered."""
+    if all(name[0] == "n" and name[1:].isdigit() for name in names):
+        return [int(name[1:]) for name in names]
+    return list(range(1, len(names) + 1))

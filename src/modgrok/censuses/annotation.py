@@ -19,7 +19,14 @@ from modgrok.censuses.families import make_table
 from modgrok.progress import Progress
 from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
-from modgrok.separable.complexity import effective_rank, orbit_redundancy, permuted_redundancy, unfolding_norm
+from modgrok.separable.complexity import (
+    effective_rank,
+    entropy,
+    orbit_redundancy,
+    permuted_redundancy,
+    unfolding_norm,
+)
+from modgrok.separable.symmetries import symmetries
 
 EFFORT = 0.25
 """How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""
@@ -33,6 +40,10 @@ ANNOTATIONS = pa.schema(
         ("orbit_redundancy", pa.float64()),
         ("effective_rank", pa.float64()),
         ("unfolding_norm", pa.float64()),
+        ("shifts", pa.int64()),
+        ("scalings", pa.int64()),
+        ("characters", pa.float64()),
+        ("entropy", pa.float64()),
     ]
 )
 
@@ -67,7 +78,7 @@ def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotat
         field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
         for field in ANNOTATIONS
     }
-    missing = [k for k, verdict in enumerate(columns["verdict"]) if verdict is None]
+    missing = [k for k, known in enumerate(columns["entropy"]) if known is None]
     keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
     missing.sort(key=lambda k: tuple(keys[k].values()))
     for done, k in enumerate(missing):
@@ -94,6 +105,10 @@ class Facts:
     orbit_redundancy: float | None
     effective_rank: float
     unfolding_norm: float
+    shifts: int
+    scalings: int | None
+    characters: float
+    entropy: float
 
 
 @lru_cache(maxsize=8)
@@ -116,4 +131,17 @@ def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
     """What does not depend on the training fraction."""
     values = make_table(family, modulus, table_seed).values
     found = classify_table(values, modulus, effort=EFFORT)
-    return Facts(found.status, found.family, None, None, None, effective_rank(values), unfolding_norm(values))
+    symmetric = symmetries(values, modulus)
+    return Facts(
+        found.status,
+        found.family,
+        None,
+        None,
+        None,
+        effective_rank(values),
+        unfolding_norm(values),
+        symmetric.shifts,
+        symmetric.scalings,
+        symmetric.characters,
+        entropy(values),
+    )

@@ -21,17 +21,14 @@ from modgrok.censuses.law import (
     fit_random,
     held_out,
     inner_rows,
-    last_step,
     ratios,
     settings_of,
     several_moduli,
-    table_complexity,
 )
 from modgrok.errors import InputError
 from modgrok.files import write_json
-from modgrok.loss_law.calibration import Calibration, FractionCurve, SettingCurve, TableCurves
-from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_errors
-from modgrok.loss_law.from_table import at_least_twins
+from modgrok.loss_law.calibration import Calibration, SettingCurve
+from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_interval
 from modgrok.loss_law.law import SETTING
 from modgrok.results import Result
 from modgrok.training.presets import DEFAULTS
@@ -91,14 +88,13 @@ def calibrate(census: Columns, made_by: str) -> Calibration:
         )
     rows = np.any([s.rows for s in settings], axis=0)
     ratio = ratios(census, settings)
-    curve = with_errors(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
+    curve = with_interval(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
     common = several_moduli(settings)
     return Calibration(
         made_by=made_by,
         networks=len(set(census["network"].tolist())),
         covers={name: span(common, name) for name in SETTING},
         fixed={name: DEFAULTS[name] for name in FIXED},
-        from_table=table_curves(census, common),
         random_odds=tuple(float(f"{value:.6g}") for value in fit_random(settings)),
         curve=curve.rounded(),
         settings=tuple(
@@ -107,24 +103,10 @@ def calibrate(census: Columns, made_by: str) -> Calibration:
     )
 
 
-def table_curves(census: Columns, settings: list[Setting]) -> TableCurves:
-    """For each fraction the curve over the complexity of tables; its errors are those of `expected_from_table`."""
-    last = last_step(census)
-    curves = []
-    for fraction in sorted({s.fraction for s in settings}):
-        rows = np.any([s.rows for s in settings if s.fraction == fraction and s.steps == last], axis=0)
-        x, accuracy = table_complexity(census)[rows], census["test_accuracy"][rows]
-        from_curve = cross_validated(x, accuracy, census["table"][rows])
-        expected = at_least_twins(from_curve, census["redundancy"][rows].astype(float))
-        curve = with_errors(fit_curve(x, accuracy), expected, accuracy).rounded()
-        curves.append(FractionCurve(fraction, float(np.abs(expected - accuracy).mean()), curve))
-    return TableCurves(span(settings, "modulus"), tuple(curves))
-
-
 def own_curve(census: Columns, setting: Setting) -> Curve:
     """The curve of one setting over the training loss."""
     x, accuracy, table = (census[name][setting.rows] for name in ("train_loss", "test_accuracy", "table"))
-    return with_errors(fit_curve(x, accuracy), cross_validated(x, accuracy, table), accuracy)
+    return with_interval(fit_curve(x, accuracy), cross_validated(x, accuracy, table), accuracy)
 
 
 def span(settings: list[Setting], name: str) -> Any:

@@ -13,7 +13,6 @@ from scipy.stats import spearmanr
 
 from modgrok.errors import InputError
 from modgrok.loss_law.curve import cross_validated, fit_curve
-from modgrok.loss_law.from_table import complexity
 from modgrok.loss_law.law import SETTING, odds, random_features
 from modgrok.results import Result
 from modgrok.training.presets import DEFAULTS
@@ -260,8 +259,3 @@ def fit_random(settings: list[Setting]) -> Float[np.ndarray, "feature"]:
     """Coefficients of the logarithm of the odds of random tables, by least squares."""
     features = np.stack([random_features(**s.label()) for s in settings])
     return np.linalg.lstsq(features, np.log([s.random_odds for s in settings]), rcond=None)[0]
-
-
-def table_complexity(census: Columns) -> Float[np.ndarray, "row"]:
-    """The complexity of every row's table, as `expected_from_table` takes it."""
-    return complexity(census["effective_rank"].astype(float), census["verdict"] == "in-class")

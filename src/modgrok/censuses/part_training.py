@@ -7,12 +7,12 @@ a GPU processes of their own make them, in the order in which they are needed.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
 from functools import lru_cache
 from multiprocessing import get_context
-from os import cpu_count
 from typing import NamedTuple
 
 import jax
@@ -90,12 +90,12 @@ class LocalExecutor:
 
 def preparing_processes() -> ProcessPoolExecutor:
     """Processes for all cores but two, which leave the GPU alone; a process that holds one must not be forked."""
-    workers = max(1, (cpu_count() or 1) - 2)
+    workers = max(1, (os.cpu_count() or 1) - 2)
     return ProcessPoolExecutor(workers, get_context("spawn"), leave_the_gpu_alone)
 
 
 def leave_the_gpu_alone() -> None:
-    jax.config.update("jax_platforms", "cpu")
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
 def compile_ahead(part: Part) -> None:

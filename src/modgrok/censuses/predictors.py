@@ -12,9 +12,8 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
-from modgrok.censuses.law import Columns, error, last_step, settings_of, table_complexity
+from modgrok.censuses.law import Columns, error, last_step, settings_of
 from modgrok.loss_law.curve import cross_validated
-from modgrok.loss_law.from_table import at_least_twins
 from modgrok.loss_law.law import odds
 
 HALF = 0.5
@@ -24,7 +23,7 @@ FEWEST_TABLES = 100
 PREDICTORS = {
     "train_loss": "training loss on half of the table (the loss law, for comparison)",
     "whole_table_loss": "training loss on the whole table",
-    "complexity": "the effective rank, 0 in the class, or the redundancy where it promises more (used by classify)",
+    "complexity": "the effective rank, 0 in the class",
     "effective_rank": "effective rank of the coincidence matrix Σ_q T_q ⊗ T_q",
     "orbit_redundancy": "redundancy up to automorphisms (orbits by refinement)",
     "permuted_redundancy": "redundancy up to value permutations",
@@ -54,7 +53,7 @@ def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str
     return found | {
         "train_loss": census["train_loss"][rows],
         "whole_table_loss": whole_table_loss(census, rows),
-        "complexity": table_complexity(census)[rows],
+        "complexity": np.where(census["verdict"] == "in-class", 0.0, census["effective_rank"].astype(float))[rows],
         "effective_rank": census["effective_rank"][rows].astype(float),
         "unfolding_norm": census["unfolding_norm"][rows].astype(float),
         "none": np.zeros(int(rows.sum())),
@@ -83,8 +82,6 @@ def evaluate(census: Columns) -> tuple[PredictorError, ...]:
                 continue
             expected = np.full(len(x), np.nan)
             expected[known] = cross_validated(x[known], accuracy[known], table[known])
-            if name == "complexity":
-                expected = at_least_twins(expected, census["redundancy"][setting.rows].astype(float))
             errors[f"p={setting.modulus} width {setting.width}"] = error(expected, accuracy, known)
             ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
         if errors:

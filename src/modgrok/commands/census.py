@@ -13,6 +13,7 @@ from rich.table import Table
 
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
+from modgrok.censuses.neighbourhood import neighbours
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
@@ -26,6 +27,7 @@ modgrok census PLAN [--out DIR] [--part K/N] [--time-limit SECONDS] [--train-onl
        modgrok census annotate DIR
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
+       modgrok census neighbours DIR [--out DIR]
        modgrok census query DIR SQL"""
 
 EPILOG = """\
@@ -34,6 +36,7 @@ what it does:
   annotate    add verdicts, redundancy and complexities to every row (PLAN does it at its end)
   report      tables and figures, into DIR/report or --out
   fit         the loss law, into DIR/calibration.json or --out
+  neighbours  what classify expects of a table: the trainings at the default settings, into DIR or --out
   query       ask the table `census` in SQL, one row a network and measured step
 """
 
@@ -79,6 +82,19 @@ KEYS = {
         "`spearman`, and `errors` by setting",
     },
     "fit": SHARED | LAW,
+    "neighbours": SHARED
+    | {
+        "made_by": "the command",
+        "networks": "trainings that expectations are read off",
+        "modulus": "the least and the largest",
+        "fraction": "the least and the largest",
+        "neighbours": "how many trainings a table is compared with",
+        "scales": "of the coordinates of a training",
+        "widened": "by how much intervals are, beyond the quantiles of the neighbours",
+        "reach": "the largest distance of a neighbour",
+        "errors": "mean absolute errors where `tables`, `families` and `moduli` were held out",
+        "coverage": "shares of these that fell into their intervals",
+    },
     "query": {
         "folder": "of the census",
         "column_names": "of the answer",
@@ -93,7 +109,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage, parser.epilog = USAGE, EPILOG
     parser.add_argument("words", nargs="+", metavar="WORD", help="a plan, or an action and what it takes")
     parser.add_argument(
-        "--out", type=Path, metavar="PATH", help="where PLAN, report and fit write; PLAN writes to census/ by default"
+        "--out",
+        type=Path,
+        metavar="PATH",
+        help="where PLAN, report, fit and neighbours write; PLAN writes to census/ by default",
     )
     parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: stop training in time")
@@ -128,6 +147,11 @@ def annotated(args: argparse.Namespace, console: Console, folder: str) -> Result
         return annotate(folder, progress=progress)
 
 
+def fitted(args: argparse.Namespace, console: Console, folder: str) -> Result:
+    with progress_bar(console, "choosing scales") as progress:
+        return neighbours(folder, args.out, progress=progress)
+
+
 class Action(NamedTuple):
     """What the command does: the words that it takes, the options that mean something for it, and its function."""
 
@@ -140,6 +164,7 @@ ACTIONS = {
     "annotate": Action(("DIR",), (), annotated),
     "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
+    "neighbours": Action(("DIR",), ("out",), fitted),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
 TRAIN = Action(("PLAN",), ("out", "part", "time_limit", "train_only"), trained)

@@ -11,18 +11,19 @@ from rich.table import Table
 
 from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
+from modgrok.answers.wording import brief
 from modgrok.commands.common import add_function, facts_table, given_function
 from modgrok.progress import progress_bar
-from modgrok.results import percent
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.verdict import Witness
 
-SHOWN_ENTRIES, SHOWN_CHARACTERS = 12, 400
-"""How many entries of g1, g2 and h, and how much of a proof people see; --json has it all."""
+SHOWN_ENTRIES = 24
+"""How many entries of g1, g2 and h people see; --json has them all."""
 
 KEYS = {
+    "answer": "two sentences: what the function is, and whether a network will learn it",
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
     "modulus": "p; `null` for a table whose variables and values differ in number",
@@ -36,14 +37,18 @@ KEYS = {
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
     "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search)",
+    "closed_form": "the sum or product behind the function, where it has a short one; or `null`",
+    "symmetries": "of a whole table of two variables: how many `shifts` (n1 + s, n2 + t) and, modulo a prime, "
+    "`scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency pairs that its "
+    "one-hot tensor needs; or `null`",
     "fraction": "share of the table that would be trained on",
     "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
-    "expected_accuracy": "test accuracy to expect: `value` and its mean absolute `error` (both `null` where no "
-    "calibration reaches), `reason`, and `source` (`table`)",
+    "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
+    "lie (all `null` where no trainings are like it), `reason`, and `source` (`table`)",
     "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
     "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
     "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
-    "reasons": "verdict and redundancy in sentences",
+    "notes": "sentences on families that could not be asked for as usual",
     "seconds": "time taken",
 }
 
@@ -60,6 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", type=Path, metavar="FILE", help="write witnesses and proofs, for `modgrok check FILE`"
     )
+    parser.add_argument("--proof", action="store_true", help="show the witness, and why each other family does not fit")
     parser.add_argument("--probe", action="store_true", help="train one small network too, and read its training loss")
 
 
@@ -79,18 +85,19 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
 
 
 def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
-    console.print(answer.headline, style="bold", highlight=False, markup=False)
-    console.print(f"expected test accuracy {answer.expected.text}: {answer.expected.reason}", highlight=False)
+    what, learning = answer.answer
+    console.print(what, style="bold", highlight=False, markup=False)
+    console.print(learning, highlight=False, markup=False)
     console.print()
     console.print(families_table(answer.families))
     console.print()
-    facts = witness_facts(answer.witness, answer.variables) if answer.witness else {}
-    if answer.prediction_in_words:
-        facts["unknown cells"] = answer.prediction_in_words
-    facts["redundancy"] = f"{percent(answer.redundancy, 1)} at a training fraction of {answer.fraction:g}"
-    if answer.probe is not None:
-        facts["probe"] = answer.probe.summary()
-    facts |= {"because": "\n".join(answer.reasons), "time": f"{answer.seconds:.3f} s"}
+    facts = answer.facts()
+    if args.proof:
+        facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
+        facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
+    facts["time"] = f"{answer.seconds:.3f} s" + (
+        "" if args.proof else "; witness and proofs: --proof, or --certificate FILE"
+    )
     console.print(facts_table(facts), highlight=False)
 
 
@@ -98,19 +105,9 @@ def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
     table = Table("family", "group", "verdict", "why", box=None, pad_edge=False, header_style="bold")
     for found in families:
         verdict = found.verdict
-        group = f"Z_{verdict.group_order}" + (" ∪ {∞}" if verdict.absorbing else "")
-        why = verdict.excluded or "witness checked on every cell"
-        if verdict.obstruction:
-            why = verdict.obstruction.summary()
-        table.add_row(found.family, group, verdict.status, shortened(why))
+        group = verdict.group.replace(" with an absorbing element", " ∪ {∞}")
+        table.add_row(found.family, group, verdict.status, brief(verdict))
     return table
-
-
-def shortened(text: str) -> str:
-    """A proof may go through every value that ∞ could carry: the first ones show how."""
-    return (
-        text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS].rsplit(' ', 1)[0]} … (all of it: --json)"
-    )
 
 
 def witness_facts(witness: Witness, names: tuple[str, ...]) -> dict[str, str]:

@@ -29,23 +29,6 @@ class SettingCurve:
     curve: Curve
 
 
-@dataclass(frozen=True)
-class FractionCurve:
-    """The curve over a table's complexity at one training fraction, and its mean absolute error."""
-
-    fraction: float
-    error: float
-    curve: Curve
-
-
-@dataclass(frozen=True)
-class TableCurves:
-    """What is expected from a table alone: the least and the largest modulus, and a curve for each fraction."""
-
-    modulus: tuple[int, int]
-    curves: tuple[FractionCurve, ...]
-
-
 @dataclass(frozen=True, repr=False)
 class Calibration(Result):
     """The loss law in numbers.
@@ -59,7 +42,6 @@ class Calibration(Result):
     networks: int
     covers: Mapping[str, tuple[float, float]]
     fixed: Mapping[str, float | str]
-    from_table: TableCurves
     random_odds: tuple[float, ...]
     curve: Curve
     settings: tuple[SettingCurve, ...]
@@ -78,14 +60,10 @@ def calibration() -> Calibration:
 def read_calibration(path: Path) -> Calibration:
     """The calibration in a file that `modgrok census fit` wrote."""
     stored = read_json(path)
-    table = stored["from_table"]
     return Calibration(
         **stored
         | {
             "covers": {name: tuple(span) for name, span in stored["covers"].items()},
-            "from_table": TableCurves(
-                tuple(table["modulus"]), tuple(FractionCurve(**with_curve(entry)) for entry in table["curves"])
-            ),
             "random_odds": tuple(stored["random_odds"]),
             "curve": curve_from(stored["curve"]),
             "settings": tuple(SettingCurve(**with_curve(entry)) for entry in stored["settings"]),

@@ -9,25 +9,36 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Shaped
 
+from modgrok.loss_law.expectation import INTERVAL
+
 FOLDS = 10
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
-"""Expected accuracies between which errors are averaged."""
+"""Expected accuracies between which errors are counted."""
+FEWEST_ROWS = 20
+"""Rows that a bin needs for quantiles of its own; the others have those of all rows."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A falling curve through knots, straight between them, and its mean absolute error in each of the `BINS`."""
+    """A falling curve through knots, straight between them.
+
+    `below` and `above` say, for each of the `BINS`, how far the accuracies of networks that the curve was not fitted to
+    lie from what it expects: nine in ten between the two.
+    """
 
     x: tuple[float, ...]
     accuracy: tuple[float, ...]
-    errors: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
+    below: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
+    above: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
 
     def at(self, x: Any) -> Any:
         return np.interp(x, self.x, self.accuracy)
 
-    def error(self, accuracy: float) -> float:
-        """The error of expectations near `accuracy`."""
-        return self.errors[int(bin_of(accuracy))]
+    def interval(self, accuracy: float) -> tuple[float, float]:
+        """Where nine in ten networks lie whose expected accuracy this is."""
+        k = int(bin_of(accuracy))
+        low, high = np.clip((accuracy + self.below[k], accuracy + self.above[k]), 0, 1).tolist()
+        return min(low, accuracy), max(high, accuracy)
 
     def rounded(self) -> Curve:
         """The curve with six significant digits, as it is stored."""
@@ -73,8 +84,9 @@ def cross_validated(
     return expected
 
 
-def with_errors(curve: Curve, expected: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"]) -> Curve:
-    """The curve with the mean absolute error in every bin of expected accuracies; of all rows where a bin is empty."""
-    bins, missed = bin_of(expected), np.abs(expected - accuracy)
-    errors = [missed[bins == k].mean() if (bins == k).any() else missed.mean() for k in range(len(BINS) - 1)]
-    return Curve(curve.x, curve.accuracy, tuple(float(error) for error in errors))
+def with_interval(curve: Curve, expected: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"]) -> Curve:
+    """The curve with the quantiles of what its expectations miss by, in every bin; of all rows where a bin has few."""
+    bins, missed = bin_of(expected), accuracy - expected
+    own = [missed[bins == k] if (bins == k).sum() >= FEWEST_ROWS else missed for k in range(len(BINS) - 1)]
+    below, above = np.array([np.quantile(values, INTERVAL) for values in own]).T.tolist()
+    return Curve(curve.x, curve.accuracy, tuple(below), tuple(above))

@@ -1,4 +1,4 @@
-"""The one answer to "what test accuracy is to be expected?": a number with its error, or why there is none."""
+"""The one answer to "what test accuracy is to be expected?": a number with its interval, or why there is none."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from modgrok.results import Result, percent
 
 Source = Literal["training loss", "table", "probe"]
 
+INTERVAL = (0.05, 0.95)
+"""Quantiles between which an interval lies: nine of ten networks that no fit has seen are inside."""
+
 
 @dataclass(frozen=True, repr=False)
 class Expectation(Result):
     """A test accuracy that is expected, and where that comes from.
 
-    `error` is the mean absolute error of such expectations near that value, over networks and tables that they were
-    not fitted to. Where the calibration does not reach, value and error are None, and `reason` says what it covers.
+    Of networks on tables that the expectation was not fitted to, half reach `value` and nine in ten lie between `low`
+    and `high`. Where the calibration does not reach, all three are None, and `reason` says what it covers.
 
-    >>> Expectation(0.818, 0.109, "from its coincidences", "table")
-    <Expectation: expected test accuracy 81.8 % ± 10.9 %, from the table alone>
+    >>> Expectation(0.818, 0.62, 0.97, "from its coincidences", "table")
+    <Expectation: expected test accuracy 81.8 % (62 to 97 %), from the table alone>
     """
 
     value: float | None
-    error: float | None
+    low: float | None
+    high: float | None
     reason: str
     source: Source
 
@@ -33,10 +37,10 @@ class Expectation(Result):
 
     @property
     def text(self) -> str:
-        """The number with its error."""
-        if self.value is None or self.error is None:
+        """The number with its interval."""
+        if self.value is None or self.low is None or self.high is None:
             return "not known"
-        return f"{percent(self.value, 1)} ± {100 * self.error:.1f} %"
+        return f"{percent(self.value, 1)} ({span_text(self.low, self.high)})"
 
     def summary(self) -> str:
         if not self.covered:
@@ -45,5 +49,10 @@ class Expectation(Result):
         return f"expected test accuracy {self.text}, from {alone}"
 
 
+def span_text(low: float, high: float) -> str:
+    """Two shares as '62 to 97 %'."""
+    return f"{percent(low, 0).removesuffix(' %')} to {percent(high, 0)}"
+
+
 def not_covered(reason: str, source: Source) -> Expectation:
-    return Expectation(None, None, reason, source)
+    return Expectation(None, None, None, reason, source)

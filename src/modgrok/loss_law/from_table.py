@@ -1,76 +1,199 @@
-"""The test accuracy to expect from part of a table, without any training.
+"""The test accuracy to expect from part of a table, without any training: what the trainings most like it reached.
 
-A falling curve over the table's *complexity*: the effective rank of its coincidences (`separable.complexity`), which
-counts as 0 in the class. Where the table's redundancy promises more than the curve, that is expected instead. These
-two lines are the whole definition; `classify` asks for one table, and a census, which fits the curves and measures
-their errors, for all of its rows.
+A census has trained a hundred thousand networks, most at the settings that `train` has by default, on tables from sums
+to noise. Each is a point: how large its table is and how much of it was trained on, how complex it is, how far equal
+rows and columns and symmetries give it away, how many values it takes, whether it is in the class. A new table is asked
+what the points nearest to it reached: their median is the accuracy to expect, and the interval between two of their
+quantiles, widened until nine in ten held-out tables fall into theirs, says how sure that is. Where even the nearest
+points are far, there is no answer. `censuses.neighbourhood` chooses the scales of the coordinates and measures errors.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import as_file, files
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Int
+from jaxtyping import Float, Int
 
-from modgrok.algebra.field import factors_text, is_prime
-from modgrok.loss_law.calibration import calibration
-from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.files import read_columns, read_json
+from modgrok.loss_law.expectation import INTERVAL, Expectation, not_covered
 from modgrok.results import percent
-from modgrok.separable.classification import dependent_axes
-from modgrok.separable.complexity import effective_rank
+from modgrok.separable.classification import Classification, dependent_axes
+from modgrok.separable.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
+
+COORDINATES = (
+    "size",
+    "evidence",
+    "complexity",
+    "characters",
+    "redundancy",
+    "permuted_redundancy",
+    "orbit_redundancy",
+    "variety",
+    "in_class",
+)
+LAW, POINTS = "table_law.json", "trainings.parquet"
+"""What `modgrok census neighbours` writes, and the package ships."""
 
 
-def complexity(rank: Any, in_class: Any) -> Any:
-    """What the curves are over; of one table, or of many."""
-    return np.where(in_class, 0.0, rank)
+class TableFacts(NamedTuple):
+    """What the coordinates are made of; numbers for one table, or columns for the rows of a census."""
+
+    modulus: Any
+    fraction: Any
+    in_class: Any
+    effective_rank: Any
+    characters: Any
+    redundancy: Any
+    permuted_redundancy: Any
+    orbit_redundancy: Any
+    entropy: Any
 
 
-def at_least_twins(accuracy: Any, redundancy: Any) -> Any:
-    """What the curve says, or the redundancy where that is more; of one table, or of many."""
-    return np.maximum(accuracy, redundancy)
+def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
+    """The place of a training among all others, before scaling, in the order of `COORDINATES`.
+
+    `evidence` is the logarithm of how many trained cells there are for each row and column; a table in the class has
+    no complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many
+    frequencies the table needs for each row, and of how many values it effectively takes.
+    """
+    found = TableFacts(*(np.asarray(x, float) for x in facts))
+    digits = np.log2(found.modulus)
+    columns = (
+        digits,
+        np.log2(found.fraction * found.modulus / 2),
+        np.where(found.in_class > 0, 0.0, np.sqrt(found.effective_rank)),
+        np.log2(np.maximum(found.characters * found.modulus, 1.0)) / digits,
+        found.redundancy,
+        found.permuted_redundancy,
+        found.orbit_redundancy,
+        found.entropy / digits,
+        found.in_class,
+    )
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+
+@dataclass(frozen=True)
+class TableLaw:
+    """How expectations are read off the trainings.
+
+    `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are;
+    `reach`, the largest distance of a neighbour. `errors` are mean absolute errors on tables, families and moduli that
+    were held out, and `coverage` the shares of them that fell into their intervals.
+    """
+
+    made_by: str
+    networks: int
+    modulus: tuple[int, int]
+    fraction: tuple[float, float]
+    neighbours: int
+    scales: tuple[float, ...]
+    widened: float
+    reach: float
+    errors: Mapping[str, float]
+    coverage: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Trainings:
+    """The points: scaled coordinates of every training, and the test accuracy that it reached."""
+
+    law: TableLaw
+    points: Float[np.ndarray, "row coordinate"]
+    accuracy: Float[np.ndarray, "row"]
+
+    def nearest(
+        self, place: Float[np.ndarray, "coordinate"]
+    ) -> tuple[Float[np.ndarray, "neighbour"], Float[np.ndarray, "neighbour"]]:
+        """Distances and accuracies of the points nearest to a place, the nearest first."""
+        squares = np.square(self.points - place * np.array(self.law.scales)).sum(axis=1)
+        found = np.argpartition(squares, self.law.neighbours - 1)[: self.law.neighbours]
+        found = found[np.argsort(squares[found], kind="stable")]
+        return np.sqrt(squares[found]), self.accuracy[found]
+
+
+@lru_cache(maxsize=1)
+def trainings() -> Trainings:
+    """The trainings that the package ships."""
+    folder = files("modgrok.loss_law")
+    with as_file(folder / LAW) as path:
+        law = table_law(read_json(path))
+    with as_file(folder / POINTS) as path:
+        stored = read_columns(path, law.made_by)
+    facts = TableFacts(*(stored[name] for name in TableFacts._fields))
+    return Trainings(law, coordinates(facts) * np.array(law.scales), stored["test_accuracy"].astype(float))
+
+
+def table_law(stored: Mapping[str, Any]) -> TableLaw:
+    pairs = {name: tuple(stored[name]) for name in ("modulus", "fraction", "scales")}
+    return TableLaw(**{**stored, **pairs})
 
 
 def expected_from_table(
-    table: Int[np.ndarray, "p ..."], modulus: int, *, fraction: float, in_class: bool, redundancy: float
+    table: Int[np.ndarray, "p ..."],
+    modulus: int | None,
+    *,
+    fraction: float,
+    found: Classification,
+    characters: float | None,
 ) -> Expectation:
-    """The test accuracy to expect of a two-layer network that trains on `fraction` of the table.
-
-    Between the fractions of the census, straight.
-    """
-    reason = why_no_table(table, modulus, fraction)
-    if reason:
+    """The test accuracy to expect of a network that trains on `fraction` of the table at the default settings."""
+    known = trainings()
+    if reason := why_no_table(table, modulus, fraction, known.law):
         return not_covered(reason, "table")
-    curves = calibration().from_table.curves
-    fractions = [entry.fraction for entry in curves]
-    rank = 0.0 if in_class else effective_rank(np.asarray(table))
-    x = complexity(rank, in_class)
-    from_curve = float(np.interp(fraction, fractions, [entry.curve.at(x) for entry in curves]))
-    value = float(at_least_twins(from_curve, redundancy))
-    error = float(np.interp(fraction, fractions, [entry.curve.error(value) for entry in curves]))
-    if in_class:
-        reason = "of the census's networks on tables in the class, at least half reached this"
-    else:
-        reason = (
-            f"coincidences of values spread over {100 * rank:.1f} % of all directions (about 1 % for sums, 36 % for "
-            "noise); of the census's tables with that share, half were learned better and half worse"
+    in_class = found.status == "in-class"
+    facts = TableFacts(
+        modulus=modulus,
+        fraction=fraction,
+        in_class=in_class,
+        effective_rank=0.0 if in_class else effective_rank(table),
+        characters=characters,
+        redundancy=found.redundancy,
+        permuted_redundancy=permuted_redundancy(table, fraction),
+        orbit_redundancy=orbit_redundancy(table, fraction),
+        entropy=entropy(table),
+    )
+    guess = float(np.bincount(table.ravel()).max() / table.size)
+    return expected_at(coordinates(facts), known, guess)
+
+
+def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess: float) -> Expectation:
+    """What the nearest trainings reached. Less than always guessing the commonest value is not to be expected, though
+    single networks get there, so the interval may begin below it."""
+    distance, accuracy = known.nearest(place)
+    if distance[-1] > known.law.reach:
+        return not_covered(
+            f"none of the census's trainings are enough like this one (the nearest {known.law.neighbours} lie within "
+            f"{distance[-1]:.1f}, and {known.law.reach:.1f} is the limit)",
+            "table",
         )
-    if value > from_curve:
-        reason += f"; that alone says {percent(from_curve, 1)}, and the redundancy promises more"
-    return Expectation(value, error, reason, "table")
+    low, value, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
+    ends = (low - known.law.widened, value, high + known.law.widened)
+    low, value, high = (float(np.clip(x, least, 1)) for x, least in zip(ends, (0, guess, guess), strict=True))
+    reached = f"{percent(value, 0)} or more" if value < 1 else "all"
+    reason = (
+        f"of the {known.law.neighbours} trainings most like this one, among {known.law.networks:,}, half reached "
+        f"{reached} of the cells that they had not seen"
+    )
+    return Expectation(value, low, high, reason, "table")
 
 
-def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int, fraction: float) -> str:
-    """What puts a table outside the calibration, after what that covers; empty if nothing does."""
-    known = calibration().from_table
-    (low, high), first, last = known.modulus, known.curves[0].fraction, known.curves[-1].fraction
-    dependent = dependent_axes(np.asarray(table))
+def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction: float, law: TableLaw) -> str:
+    """What puts a table outside the trainings, after what these cover; empty if nothing does."""
+    (low, high), (first, last) = law.modulus, law.fraction
+    dependent = dependent_axes(table)
     if table.ndim > 2:
         this = f"this one has {table.ndim} variables"
+    elif (table < 0).any():
+        this = "cells of this one are unknown"
+    elif modulus is None:
+        this = "here rows, columns and values differ in number"
     elif len(dependent) < 2:
         this = "this one depends on one variable" if dependent else "this one is constant"
-    elif not is_prime(modulus):
-        this = f"here the modulus is {modulus} = {factors_text(modulus)}"
     elif not low <= modulus <= high:
         this = f"here the modulus is {modulus}"
     elif not first <= fraction <= last:
@@ -78,6 +201,6 @@ def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int, fraction: float)
     else:
         return ""
     return (
-        f"expectations were measured for functions of two variables modulo primes from {low} to {high} that train on "
-        f"a share from {first:g} to {last:g} of the table; {this}"
+        f"that was measured for functions of two variables modulo {low} to {high} and shares from {first:g} to "
+        f"{last:g} of the table; {this}"
     )

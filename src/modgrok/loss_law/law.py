@@ -84,7 +84,7 @@ def expected_from_loss(train_loss: float | None, config: Settings) -> Expectatio
         curve, x = known.curve, float(odds(train_loss, config.modulus)) / reference
         reason = f"from {len(known.settings)} other settings, by the odds of random tables between them"
     value = float(curve.at(x))
-    return Expectation(value, curve.error(value), reason, "training loss")
+    return Expectation(value, *curve.interval(value), reason, "training loss")
 
 
 def why_not_covered(config: Settings) -> str:

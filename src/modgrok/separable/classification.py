@@ -20,7 +20,7 @@ from jaxtyping import Int, Integer
 from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
-from modgrok.results import Result, percent
+from modgrok.results import Result
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.grouping import GroupedDecision, question
 from modgrok.separable.orders import AnyOrder
@@ -104,26 +104,6 @@ class Classification(Result):
         text = "; ".join(f"{f.family} over {f.group}: {obstruction.explanation}" for f, obstruction in found)
         return Obstruction(found[0][1].kind, text, found[0][1].cases)
 
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """The decision and the redundancy in sentences."""
-        twins = (
-            f"{percent(self.redundancy, 1)} of the cells outside a random {100 * self.fraction:g} % of the table have "
-            "a twin inside it (through equal rows or columns), so sharing twins alone answers these"
-        )
-        if not self.redundancy:
-            twins = "no two rows and no two columns are equal, so sharing them answers nothing"
-        if self.best is not None:
-            known = (
-                f"the function is {form(self.best)}: two-layer networks generalise on this form, given enough data; "
-                "half of a small table can be too little"
-            )
-        elif self.status == "not-in-class":
-            known = "no family fits: outside the class networks may still learn part or all of a function"
-        else:
-            known = "undecided within the limit; " + "; ".join(open_question(f) for f in self.families)
-        return (known, twins, *self.notes)
-
     def summary(self) -> str:
         return verdict_in_words(self.families)
 
@@ -139,7 +119,7 @@ class Classification(Result):
             "families": [found.to_json() for found in self.families],
             "fraction": self.fraction,
             "redundancy": self.redundancy,
-            "reasons": list(self.reasons),
+            "notes": list(self.notes),
             "seconds": self.seconds,
         }
 
@@ -160,20 +140,6 @@ def verdict_in_words(families: tuple[FamilyVerdict, ...]) -> str:
         return f"not in the class, provably {none}"
     known = [f"{found.family} {'excluded' if found.refuted else 'unknown'}" for found in families]
     return f"undecided within the limit ({', '.join(known)})"
-
-
-def form(found: FamilyVerdict) -> str:
-    """What a function of the family is."""
-    if found.family in RELABELLINGS:
-        return RELABELLINGS[found.family]
-    parts = len(found.verdict.witness.g) if found.verdict.witness else 2
-    return f"h(g1 + g2 + …) over {found.group}" if parts > 2 else f"h(g1(n1) + g2(n2)) over {found.group}"
-
-
-def open_question(found: FamilyVerdict) -> str:
-    verdict = found.verdict
-    text = verdict.obstruction.explanation if verdict.obstruction else verdict.excluded
-    return f"{found.family} over {found.group}: {verdict.status}, {text}"
 
 
 def classify_table(

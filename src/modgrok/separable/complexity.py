@@ -79,7 +79,14 @@ def orbit_redundancy(table: Table, fraction: float) -> float:
     return answered_share(colours, fraction)
 
 
-# ------------------------------------------------------------------------------------------------- norms
+# ------------------------------------------------------------------------------------------- values and norms
+
+
+def entropy(table: Int[np.ndarray, "..."]) -> float:
+    """The entropy of the values over all cells, in bits: how much there is to tell of one cell."""
+    counts = np.bincount(table.ravel())
+    shares = counts[counts > 0] / table.size
+    return float(-(shares * np.log2(shares)).sum())
 
 
 def unfolding_norm(table: Table) -> float:

@@ -1,0 +1,126 @@
+"""An answer in sentences, as a colleague would give it: what the function is, and whether a network will learn it."""
+
+from __future__ import annotations
+
+from modgrok.answers.disguise import Disguise
+from modgrok.loss_law.expectation import Expectation, span_text
+from modgrok.results import percent
+from modgrok.separable.classification import Classification, FamilyVerdict
+from modgrok.separable.symmetries import Symmetries
+from modgrok.separable.verdict import Verdict
+
+NAMES = {
+    "additive": "sum",
+    "multiplicative": "product",
+    "constant": "constant",
+    "one-variable": "one-variable function",
+}
+REASONS = {
+    "distinct-lines": "more distinct rows or columns than the group has elements",
+    "counting": "its values need more elements than the group has",
+    "no-cyclic-automorphism": "no symmetry moves all of its rows round in one cycle",
+    "pairs": "pairs of its columns differ in ways that no group allows",
+    "closed-trail": "its rows need a closed walk longer than the group",
+    "rivals": "more lines that must differ than the group has elements",
+    "rival-cells": "more sums that must differ than the group has elements",
+    "search": "a case distinction that ends in contradictions",
+    "symmetry": "its symmetries need more room than the group has",
+}
+WIDE = 0.6
+"""An interval that tells no more than that some networks learn a function and others do not."""
+SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
+"""Expected accuracies from which on a network "should learn" a function, learns most, more than half, or a part."""
+
+
+def what_it_is(found: Classification, closed: Disguise | None) -> str:
+    """The verdict as the end of a sentence that begins with the function: 'is a sum, 2 n1 + 3 n2'."""
+    best = found.best
+    if best is None:
+        return why_it_is_nothing(found)
+    if best.family == "constant":
+        return "is constant"
+    if best.family == "one-variable":
+        return "depends on one variable alone"
+    kind = NAMES[best.family]
+    if closed is not None:
+        return f"is a {kind}, {closed}" if closed.plain else f"is a {kind} in disguise: {closed}"
+    return f"is a {kind} in disguise: {relabelled(best)}"
+
+
+def relabelled(best: FamilyVerdict) -> str:
+    """What a witness without a closed form says."""
+    witness = best.verdict.witness
+    names = " + ".join(f"g{s}" for s in range(1, len(witness.g) + 1)) if witness is not None else "g1 + g2"
+    return f"h({names}) over {best.group}, each g a relabelling of one variable and h one of the sum"
+
+
+def why_it_is_nothing(found: Classification) -> str:
+    """No family is known to fit: that is proved, or it is open which one might."""
+    undecided = [NAMES[f.family] for f in found.families if not f.refuted]
+    if undecided:
+        return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
+    if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
+        return "is not h(g1 + g2) over any of the groups below: that is proved"
+    names = [NAMES[f.family] for f in found.families]
+    none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
+    return f"is {none} in disguise: that is proved"
+
+
+def brief(verdict: Verdict) -> str:
+    """Why a family fits or not, in a few words; the proof says it in full."""
+    if verdict.witness is not None:
+        return "a witness, checked on every cell"
+    if verdict.obstruction is None:
+        return "no witness and no proof with this effort"
+    return REASONS.get(verdict.obstruction.kind, f"a proof by {verdict.obstruction.kind}")
+
+
+def will_it_learn(expected: Expectation, fraction: float) -> str:
+    """What is expected of a network, how sure that is, and from what."""
+    part = share_text(fraction)
+    if expected.value is None or expected.low is None or expected.high is None:
+        return f"Whether a network learns it from {part} is not known: {expected.reason}."
+    value, low = expected.value, expected.low
+    if value < SURE and expected.high - low > WIDE:
+        lead = f"It is open whether a network learns it from {part}"
+    elif value >= SURE and low >= LIKELY:
+        lead = f"A network should learn it from {part}"
+    elif value >= SURE:
+        lead = f"A network often learns it from {part}, but not always"
+    elif value >= LIKELY:
+        lead = f"A network learns most of it from {part}"
+    elif value >= HALF:
+        lead = f"A network learns more than half of it from {part}"
+    elif value >= LITTLE:
+        lead = f"A network learns a part of it from {part}"
+    else:
+        lead = f"A network will hardly learn it from {part}"
+    return (
+        f"{lead}: expect {percent(value, 0)} of the unseen cells right, and {span_text(low, expected.high)} in nine "
+        "cases of ten."
+    )
+
+
+def share_text(fraction: float) -> str:
+    return "half of its table" if fraction == 0.5 else f"{100 * fraction:g} % of its table"
+
+
+def structure(symmetries: Symmetries) -> str:
+    """Symmetries beyond the class, in a sentence; empty where there are none but the trivial ones."""
+    found = []
+    if symmetries.shifts > 1:
+        found.append(f"{symmetries.shifts:,} of the {symmetries.cells[0]:,} shifts (n1 + s, n2 + t)")
+    if (symmetries.scalings or 1) > 1:
+        found.append(f"{symmetries.scalings:,} of the {symmetries.cells[1]:,} scalings (s n1, t n2)")
+    lead = f"{' and '.join(found)} permute its values" if found else "no shift and no scaling permutes its values"
+    return f"{lead}; its one-hot tensor spreads over {percent(symmetries.characters, 1)} of the frequency pairs"
+
+
+def twins(redundancy: float, fraction: float) -> str:
+    """What equal rows and columns give away."""
+    if not redundancy:
+        return "no two rows and no two columns are equal"
+    return (
+        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction)}, through equal rows or "
+        "columns; a network that saw every twin would know them"
+    )
