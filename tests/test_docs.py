@@ -7,6 +7,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from script_reader import read
 
 import modgrok as mg
 
@@ -65,6 +66,8 @@ def test_the_reference_has_every_public_name_once():
 def test_pages_use_names_of_the_library_that_exist(page):
     used = set(re.findall(r"\bmg\.(\w+)", page.read_text(encoding="utf-8")))
     assert used <= set(mg.__all__)
+    code = [code for language, code in FENCE.findall(page.read_text(encoding="utf-8")) if language == "python"]
+    assert not read("\n".join(code)).wrong
 
 
 def test_every_picture_is_shown_somewhere():
