@@ -26,6 +26,8 @@ from modgrok.separable.verdict import Obstruction, Status, Witness
 
 LONGEST_SENTENCE = 120
 """Characters of the verdict in the line that sums up an answer."""
+LARGEST_SYMMETRIC = 1 << 14
+"""Cells of a table whose symmetries are looked for, which takes as many steps as its cells have pairs."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,8 +38,8 @@ class Answer(Result):
     `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
     has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
     one. `redundancy` is the share of test cells with a twin in the training part, `symmetries` what shifts and scalings
-    of the variables do (of two variables), and `expected` the test accuracy to expect of a network that trains on
-    `fraction` of the table. `answer` says it all in two sentences, `explain()` in full.
+    do to a table of two variables and 128 × 128 cells at most, and `expected` the test accuracy to expect of a network
+    that trains on `fraction` of the table. `answer` says it all in two sentences, `explain()` in full.
     """
 
     answer: tuple[str, str]
@@ -150,7 +152,8 @@ def classify(
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
     asked = read_function(function, mod, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    symmetric = symmetries(asked.table, asked.modulus) if asked.known is None and asked.table.ndim == 2 else None
+    small = asked.known is None and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
+    symmetric = symmetries(asked.table, asked.modulus) if small else None
     expected = expected_from_table(
         asked.table,
         asked.modulus,

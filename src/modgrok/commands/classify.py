@@ -38,9 +38,9 @@ KEYS = {
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
     "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search)",
     "closed_form": "the sum or product behind the function, where it has a short one; or `null`",
-    "symmetries": "of a whole table of two variables: how many `shifts` (n1 + s, n2 + t) and, modulo a prime, "
-    "`scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency pairs that its "
-    "one-hot tensor needs; or `null`",
+    "symmetries": "of a whole table of two variables and at most 16,384 cells: how many `shifts` (n1 + s, n2 + t) and, "
+    "modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency "
+    "pairs that its one-hot tensor needs; or `null`",
     "fraction": "share of the table that would be trained on",
     "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
     "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
