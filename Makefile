@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install dev demo test test-slow check lock clean
+.PHONY: install dev demo test test-slow check docs notebooks lock clean
 
 # What users need: the package with its extras census and onnx.
 install: $(VENV)/.installed
@@ -73,9 +73,25 @@ test-slow: dev
 	$(BIN)/python -m pytest -m slow
 
 check: dev
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check $(PYTHON_FILES)
+	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
+
+PYTHON_FILES := src tests benchmarks notebooks mkdocs_examples.py
+
+# The documentation as a site that needs no network, in site/; broken links are errors.
+docs: $(VENV)/.extra-docs
+	$(BIN)/zensical build --strict --clean
+	@echo "$(CURDIR)/site/index.html"
+
+# Every notebook from beginning to end (two minutes on two cores); it lies beside its script afterwards, with its figures.
+notebooks: $(VENV)/.extra-notebooks
+	$(BIN)/jupytext --quiet --to ipynb --set-kernel python3 --execute notebooks/*.py
+
+# Extras that no lock file lists: their newest versions, beside the locked ones of the rest.
+$(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
+	@$(call installed,--no-build-isolation -e '.[$*]')
+	@touch $@
 
 # Brings the lock files in line with pyproject.toml, for all supported Pythons and platforms, with hashes. Versions that
 # still fit stay; `make lock LOCK=--upgrade` takes the newest. uv asks its own index only, never pip's extra ones: a
@@ -89,4 +105,4 @@ COMPILE = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --universal --python-versio
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet $(LOCK)
 
 clean:
-	rm -rf $(VENV) demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) demo site .cache notebooks/*.ipynb .mypy_cache .ruff_cache .pytest_cache .hypothesis

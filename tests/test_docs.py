@@ -1,0 +1,93 @@
+"""The pages: links that lead somewhere, a navigation that has them all, names of the library that exist."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from pathlib import Path
+
+import pytest
+from script_reader import read
+
+import modgrok as mg
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+
+
+def prose(page: Path) -> str:
+    """A page without its code."""
+    return re.sub(r"`[^`\n]*`", "", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    headings = re.findall(r"^#+ (.*)$", FENCE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    plain = (unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode() for heading in headings)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", heading).strip().lower()) for heading in plain}
+
+
+def links(page: Path) -> list[str]:
+    return [link for link in LINK.findall(prose(page)) if not re.match(r"\w+:", link)]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_every_link_and_image_leads_somewhere(page):
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name}: {link} leads nowhere"
+        assert page.parent != DOCS or target.is_relative_to(DOCS), f"{page.name}: {link} is not on the site"
+        assert not anchor or anchor in anchors(target), f"{page.name}: {link} names no heading"
+
+
+def test_the_checks_see_links_headings_and_code():
+    assert "training.md#the-fused-step" in links(DOCS / "cluster.md")
+    assert "the-fused-step" in anchors(DOCS / "training.md") and "fused-step" not in anchors(DOCS / "training.md")
+    assert not any("mg." in line for line in prose(DOCS / "tutorial.md").splitlines())
+
+
+def test_every_page_is_in_the_navigation_once_and_the_other_way_round():
+    named = re.findall(r"[\w-]+\.md$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == [page.name for page in PAGES]
+
+
+def test_the_reference_has_every_public_name_once():
+    shown = re.findall(r"^::: modgrok\.(\w+)$", (DOCS / "api.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(shown) == sorted(mg.__all__)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_pages_use_names_of_the_library_that_exist(page):
+    used = set(re.findall(r"\bmg\.(\w+)", page.read_text(encoding="utf-8")))
+    assert used <= set(mg.__all__)
+    code = [code for language, code in FENCE.findall(page.read_text(encoding="utf-8")) if language == "python"]
+    assert not read("\n".join(code)).wrong
+
+
+def test_every_picture_is_shown_somewhere():
+    shown = {Path(link).name for page in PAGES for link in links(page) if "images/" in link}
+    assert {picture.name for picture in (DOCS / "images").iterdir()} == shown
+
+
+@pytest.mark.parametrize("name", ["law", "predictors"])
+def test_pictures_of_the_census_are_those_of_the_recorded_report(name):
+    recorded = ROOT / "benchmarks" / "census" / "results" / "report" / f"{name}.png"
+    shown = DOCS / "images" / f"census-{name}.png"
+    assert shown.read_bytes() == recorded.read_bytes(), f"cp {recorded} {shown}"
+
+
+@pytest.mark.slow
+def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
+    """What is compiled or decided must be as shown; what is trained may differ in its digits, so it is only run."""
+    text = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+    names: dict[str, object] = {}
+    for _, code in FENCE.findall(text):
+        exec(code, names)
+    exact = ("network", "mg.verify(network)", "network.certificate", "mg.predict(network, 12, 34)")
+    assert all(f"{line}\n# {eval(line, names)!r}\n" in text for line in exact)
