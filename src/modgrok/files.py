@@ -65,7 +65,8 @@ def read_columns(path: str | Path, made_by: str) -> dict[str, np.ndarray]:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        # One look at the file: opened twice, it may have been replaced between its schema and its pages.
+        table = pq.read_table(pa.BufferReader(Path(path).read_bytes()))
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"cannot read {path}: {error}; `{made_by}` makes it") from None
     return {name: table.column(name).to_numpy() for name in table.column_names}

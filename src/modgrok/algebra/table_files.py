@@ -83,7 +83,7 @@ def whole_numbers(
         found = np.where(missing | wrong, UNKNOWN, plain).astype(np.int64)
     elif plain.dtype.kind in "iub":
         wrong = (plain > LARGEST_TABLE) | ((plain < UNKNOWN) if plain.dtype.kind == "i" else False)
-        found = np.where(wrong, UNKNOWN, plain).astype(np.int64)
+        found = plain.astype(np.int64)
     else:
         raise InputError(f"{what} must hold whole numbers, got {plain.dtype}")
     if (wrong & ~hidden).any():

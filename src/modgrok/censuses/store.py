@@ -101,7 +101,7 @@ def read_annotated(folder: Path) -> pa.Table:
 
 def read_file(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        return pq.read_table(pa.BufferReader(path.read_bytes()))  # once: another process may replace it meanwhile
     except (OSError, pa.ArrowInvalid) as error:
         raise InputError(f"cannot read {path}: {error}; remove it and run the census again") from None
 
