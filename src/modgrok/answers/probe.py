@@ -16,8 +16,6 @@ from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.law import expected_from_loss
 from modgrok.progress import Progress
 from modgrok.results import Result, percent
-from modgrok.training.config import TrainConfig, ensemble_of
-from modgrok.training.ensemble import train_ensemble
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50
 LARGEST_PROBE = 1 << 16
@@ -53,6 +51,9 @@ def probe_function(function: Function, *, fraction: float = 0.5, progress: Progr
     Where the loss law was not measured the network is trained all the same, and what it reached is all there is;
     tables of more than `LARGEST_PROBE` cells are not trained on.
     """
+    from modgrok.training.config import TrainConfig, ensemble_of  # with JAX: a verdict alone should not wait for it
+    from modgrok.training.ensemble import train_ensemble
+
     started = time.perf_counter()
     if function.table.size > LARGEST_PROBE:
         reason = f"probes train on tables of up to {LARGEST_PROBE:,} cells, this one has {function.table.size:,}"

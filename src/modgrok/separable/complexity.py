@@ -39,8 +39,6 @@ def permuted_redundancy(table: Table, fraction: float) -> float:
 
 def answered_by_rows(table: Table, fraction: float) -> Float[np.ndarray, "p p"]:
     """The probability with which each cell follows from the rows that equal its own up to a permutation."""
-    from scipy.stats import binom  # takes a second to import
-
     _, classes = line_classes(np.stack([first_appearance(row) for row in table]))
     members = np.bincount(classes)[classes]
     fibres = np.stack([np.bincount(row, minlength=len(table))[row] for row in table])
@@ -48,10 +46,18 @@ def answered_by_rows(table: Table, fraction: float) -> Float[np.ndarray, "p p"]:
     for m in np.unique(members[members > 1]):
         trained = np.arange(m)
         helps = fraction * (1 - (1 - fraction) ** trained)
-        chance = binom.pmf(trained, m - 1, fraction)
+        chance = binomial(trained, int(m) - 1, fraction)
         rows = members == m
         answered[rows] = 1 - np.sum(chance * (1 - helps) ** (fibres[rows][..., None] - 1), axis=-1)
     return answered
+
+
+def binomial(k: Int[np.ndarray, "count"], n: int, share: float) -> Float[np.ndarray, "count"]:
+    """The probability of k successes in n trials, by logarithms: scipy.stats takes a second to import."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    return np.exp(ways + xlogy(k, share) + xlog1py(n - k, -share))
 
 
 def first_appearance(row: Int[np.ndarray, "p"]) -> Int[np.ndarray, "p"]:
