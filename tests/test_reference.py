@@ -109,7 +109,7 @@ def test_the_printed_keys_are_the_documented_ones(command, action, workplace, mo
 CSV_ROWS = {
     ("train", "EXPRESSION"): (2, "step,train_loss,test_loss,"),
     ("train", "EXPRESSION --seeds N"): (2, "network,expression,modulus,"),
-    ("runs", ""): (2, "folder,expression,modulus,"),
+    ("runs", ""): (2, "folder,title,expression,modulus,"),
     ("compare", ""): (2, "run,seed,step,"),
     ("verify", ""): (1, "network,accuracy,"),
     ("classify", ""): (None, "family,"),

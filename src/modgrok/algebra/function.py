@@ -23,7 +23,7 @@ from itertools import count, product
 from math import prod
 from operator import index
 from pathlib import Path
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -104,6 +104,18 @@ class Function(Result):
 
     def __hash__(self) -> int:
         return hash(self.digest)
+
+
+@runtime_checkable
+class Given(Protocol):
+    """What says which function is meant, as a network and the config of a training do."""
+
+    @property
+    def expression(self) -> str: ...
+    @property
+    def modulus(self) -> int: ...
+    @property
+    def function(self) -> Function | None: ...
 
 
 FunctionLike: TypeAlias = str | Path | np.ndarray | Sequence[Any] | Callable[..., Any] | Function

@@ -13,10 +13,10 @@ from modgrok.training.run_list import HEADINGS, RunList, cells, runs
 
 KEYS = {
     "folder": "where was looked",
-    "runs": "one object for each run, the latest last: `folder`, `expression` (in canonical spelling), `modulus`, "
-    "`model`, `settings` (those that differ among these runs and are not what suits the model), `state` (`running`, "
-    "`finished` or `stopped`), `step`, `steps` (planned), `train_accuracy`, `test_accuracy`, `outcome` (as in `train`, "
-    "or `untrained`), `when` (of its last measurement)",
+    "runs": "one object for each run, the latest last: `folder`, `title` (the function in one phrase), `expression` "
+    "(in canonical spelling), `modulus`, `model`, `settings` (those that differ among these runs and are not what "
+    "suits the model), `state` (`running`, `finished` or `stopped`), `step`, `steps` (planned), `train_accuracy`, "
+    "`test_accuracy`, `outcome` (as in `train`, or `untrained`), `when` (of its last measurement)",
 }
 
 

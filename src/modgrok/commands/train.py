@@ -60,8 +60,8 @@ RUN_KEYS = {
     "device": "what it was trained on",
     "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`; `null` "
     "where Ctrl-C stopped the run before its first measurement",
-    "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `error`, `reason`, "
-    "`source`; `value` is `null` where the loss law was not measured",
+    "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `low`, `high`, "
+    "`reason`, `source`; the numbers are `null` where the loss law was not measured",
 } | FILES_KEY
 KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
 

@@ -171,7 +171,7 @@ def neuron_power(axes: Axes, neuron: Float[np.ndarray, "table"]) -> Float[np.nda
 
 def whole_inside(network: Network) -> Inside:
     """Hidden neurons and attention on every row of the table, in float64 on the host."""
-    rows = np.indices(network.model.residues).reshape(network.model.variables, -1).T
+    rows = network.inputs()
     size = chunk_rows(network.model, len(rows), network.dtype)
     with network.precision():
         parts = [

@@ -299,8 +299,7 @@ def table_parts(
 
 def whole_logits(network: Network) -> Float[np.ndarray, "table p"]:
     """The logits of every row of the table, in float64."""
-    rows = np.indices(network.model.residues).reshape(network.model.variables, -1).T
-    return np.asarray(network.logits(rows), np.float64)
+    return np.asarray(network.logits(network.inputs()), np.float64)
 
 
 def key_frequencies_of(

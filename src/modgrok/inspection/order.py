@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Array, Int
 
 from modgrok.algebra.expression import Tree, parse, variable_names
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
-from modgrok.algebra.function import Function
+from modgrok.algebra.function import Function, Given
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
@@ -158,18 +158,6 @@ def sized_order(sizes: Sequence[int], classes: int) -> Order:
 
 
 # ------------------------------------------------------------------------------------------ the order of a function
-
-
-@runtime_checkable
-class Given(Protocol):
-    """What says which function is meant, as a network and the config of a training do."""
-
-    @property
-    def expression(self) -> str: ...
-    @property
-    def modulus(self) -> int: ...
-    @property
-    def function(self) -> Function | None: ...
 
 
 def order_of(given: Given, name: str = "auto") -> Order:

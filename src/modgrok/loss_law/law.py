@@ -22,7 +22,7 @@ from jaxtyping import Float
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import factors_text, is_prime
-from modgrok.algebra.function import Function
+from modgrok.algebra.function import Given
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.expectation import Expectation, not_covered
 
@@ -31,15 +31,9 @@ SETTING = ("modulus", "width", "fraction", "steps")
 
 
 @runtime_checkable
-class Settings(Protocol):
+class Settings(Given, Protocol):
     """What the law needs to know of a training; a `TrainConfig` has it all."""
 
-    @property
-    def expression(self) -> str: ...
-    @property
-    def modulus(self) -> int: ...
-    @property
-    def function(self) -> Function | None: ...
     @property
     def width(self) -> int: ...
     @property

@@ -129,6 +129,10 @@ class Network(Result):
         """Rows of the whole table."""
         return prod(self.model.residues)
 
+    def inputs(self) -> Int[np.ndarray, "row variable"]:
+        """The inputs of every row of the table, in its order."""
+        return np.indices(self.model.residues).reshape(len(self.model.residues), -1).T
+
     @property
     def known_rows(self) -> int:
         """Rows whose right answer is known: all of them, but for a table with unknown cells."""

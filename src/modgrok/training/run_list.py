@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class RunEntry(Result):
     """
 
     folder: Path
+    title: str
     expression: str
     modulus: int
     model: str
@@ -51,7 +52,7 @@ class RunEntry(Result):
 
     def summary(self) -> str:
         return (
-            f"{self.expression} mod {self.modulus}, {self.model}, {self.state} at step {self.step} of {self.steps}: "
+            f"{self.title}, {self.model}, {self.state} at step {self.step} of {self.steps}: "
             f"test {percent(self.test_accuracy)}, {self.folder}"
         )
 
@@ -101,7 +102,7 @@ def cells(run: RunEntry) -> list[str]:
     accuracies = (percent(run.train_accuracy, 1), percent(run.test_accuracy, 1))
     when = run.when.replace("T", " ")[:16]
     return [
-        f"{run.expression} mod {run.modulus}",
+        run.title,
         run.model,
         settings,
         step,
@@ -163,9 +164,11 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
     step = int(record.curves["step"][-1])
     written = [folder / name for name in (RESULT, METRICS, CONFIG) if (folder / name).exists()]
     state = "running" if is_running(folder) else "finished" if step == config.steps else "stopped"
+    expression = canonical(config)
     return RunEntry(
         folder,
-        canonical(config),
+        replace(config, expression=expression).title,
+        expression,
         config.modulus,
         config.model,
         {name: value for name, value in config.changed().items() if name in shown},
