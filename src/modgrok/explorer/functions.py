@@ -161,7 +161,8 @@ def witness_order(answer: Answer) -> dict[str, Any] | None:
 
 def by_place(part: Sequence[int | None]) -> list[int]:
     """Residues in the order of their places."""
-    return sorted(range(len(part)), key=lambda residue: -1 if part[residue] is None else part[residue])
+    places = [-1 if place is None else place for place in part]
+    return sorted(range(len(part)), key=places.__getitem__)
 
 
 def shown_proof(found: Function, family: FamilyVerdict) -> dict[str, Any] | None:

@@ -167,7 +167,7 @@ def proving_lines(table: Table, obstruction: Obstruction, order: int) -> Proving
     """
     absorbed, certificate = obstruction.cases[0]
     if "kept" in certificate:
-        return rival_lines(*certificate["kept"], certificate)
+        return rival_lines(certificate)
     reduced = reduce_table(table, absorbed)
     rows, columns = reduced.row_source.tolist(), reduced.column_source.tolist()
     if certificate["kind"] == "counting":
@@ -177,8 +177,8 @@ def proving_lines(table: Table, obstruction: Obstruction, order: int) -> Proving
         across = ProvingLines([], columns, f"{len(columns)} columns, all different")
         return side if len(rows) >= len(columns) else across
     if certificate["kind"] == "closed-trail":
-        side = ProvingLines([], columns, "the two different columns") if len(columns) == 2 else None
-        return side or ProvingLines(rows, [], "the two different rows")
+        two_columns = ProvingLines([], columns, "the two different columns")
+        return two_columns if len(columns) == 2 else ProvingLines(rows, [], "the two different rows")
     return ProvingLines(rows, columns, EVERY_LINE)
 
 
@@ -198,8 +198,9 @@ def counted_lines(reduced: Reduced, order: int) -> ProvingLines:
     return ProvingLines(sorted(shown["row"]), sorted(shown["column"]), note)
 
 
-def rival_lines(rows: list[int], columns: list[int], certificate: Refutation) -> ProvingLines:
+def rival_lines(certificate: Refutation) -> ProvingLines:
     """Of a table with unknown cells: lines that differ from one another, else all that were kept."""
+    rows, columns = certificate["kept"]
     if certificate["kind"] == "rivals":
         by_row = certificate["side"] == "row"
         lines = sorted((rows if by_row else columns)[k] for k in certificate["clique"])
