@@ -34,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--census", type=Path, metavar="DIR", help="a census to show instead of the sample that comes along"
     )
+    parser.add_argument("--seconds", type=float, metavar="N", help="end after so long; without it, Ctrl-C ends it")
     parser.add_argument(
         "--host", default=HERE, help="address to listen at; another than this machine's own lets others in with a token"
     )
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace, console: Console) -> Explored:
         runs=args.runs,
         report=args.report,
         census=args.census,
+        seconds=args.seconds,
         on_ready=on_ready,
     )
 

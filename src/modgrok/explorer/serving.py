@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import socket
 import time
@@ -41,6 +42,7 @@ def explore(
     runs: str | Path = "runs",
     report: str | Path = "report",
     census: str | Path | None = None,
+    seconds: float | None = None,
     on_ready: Callable[[str], None] | None = None,
 ) -> Explored:
     """Serve the explorer until Ctrl-C: the whole laboratory in a browser.
@@ -51,6 +53,7 @@ def explore(
         runs: the folder of the runs that are shown and made.
         report: the folder of the paper's report.
         census: the folder of a census to show, instead of the sample that comes with the package.
+        seconds: how long to serve; until Ctrl-C if not given.
         on_ready: called with the address as soon as it can be opened.
 
     Returns:
@@ -76,13 +79,19 @@ def explore(
         """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
-            laboratory.events.close()
+            self.end()
             super().handle_exit(sig, frame)
+
+        def end(self) -> None:
+            laboratory.events.close()
+            self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets)
             if on_ready is not None:
                 on_ready(address)
+            if seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, self.end)
 
     config = uvicorn.Config(
         app,

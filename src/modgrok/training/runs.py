@@ -21,7 +21,7 @@ from modgrok.training.config import Task, TrainConfig
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.run import Run, load_run, write_run
-from modgrok.training.run_folder import CHECKPOINT, METRICS, claim, is_finished, load_config, marked_as_running
+from modgrok.training.run_folder import CHECKPOINT, METRICS, is_finished, load_config, owned
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
 
 SECONDS_BETWEEN_METRICS = 1.0
@@ -151,12 +151,10 @@ def train_config(
         return load_run(folder)
     check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
-    if folder is not None:
-        claim(config, folder, overwrite=overwrite)
     console = Console(stderr=True)
     shown = console.is_jupyter if live is None else live
     with (
-        nullcontext() if folder is None else marked_as_running(folder),
+        nullcontext() if folder is None else owned(config, folder, overwrite=overwrite),
         live_view(config, console) if shown else nullcontext() as view,
         logged(log, config, folder) as logger,
     ):
