@@ -7,8 +7,9 @@
     workers     a child process, what it is asked and what it answers; started again when it dies
     jobs        the queue of long work: trainings, probes, items of the paper
     child       what runs in a child: read a question, answer it
+    asking      what a question brings
     functions, networks, runs, censuses, papers, settings    the questions, each a verb called and its JSON form
     tasks       the long work, which tells how far it is
 
-The server's own process imports neither JAX nor NumPy, so that it starts at once and never waits for a computation.
+The server's own process does not import JAX: it starts at once, and never waits for a computation.
 """

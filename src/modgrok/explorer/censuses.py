@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from modgrok.errors import InputError
+from modgrok.explorer.asking import Params, whole
 from modgrok.explorer.encoding import encoded
-from modgrok.explorer.functions import Params, whole
 
 SAMPLE = Path(__file__).parent / "census.parquet"
 """Some trainings of the large census; `benchmarks/explorer_census.py` makes it."""

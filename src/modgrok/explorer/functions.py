@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable
+from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, read, variables
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.algebra.function import Function, is_expression, read_function
 from modgrok.algebra.table_files import SUFFIXES
 from modgrok.answers.classifying import Answer, classify
 from modgrok.errors import InputError
+from modgrok.explorer.asking import Params, number, whole
 from modgrok.explorer.encoding import UNKNOWN_CELL, encoded
 from modgrok.explorer.limits import check_cells, check_expression, check_modulus
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.obstructions import proving_lines
-
-Params = Mapping[str, Any]
-"""What a page asks with: words by name."""
 
 KEPT_FUNCTIONS = 32
 
@@ -43,8 +41,6 @@ def asked_function(params: Params) -> Function:
 
 @lru_cache(maxsize=KEPT_FUNCTIONS)
 def known_function(expression: str, mod: int | None) -> Function:
-    from modgrok.algebra.expression import read, variables
-
     tree, modulus = read(expression, mod)
     check_modulus(modulus)
     check_cells((modulus,) * max(2, len(variables(tree))))
@@ -64,25 +60,6 @@ def checked_table(function: Function) -> Function:
     check_modulus(max(*function.sizes, function.values))
     check_cells(function.sizes)
     return function
-
-
-def whole(params: Params, name: str) -> int | None:
-    """A whole number among the words of a question; None where it is missing or empty."""
-    text = str(params.get(name) if params.get(name) is not None else "").strip()
-    if not text:
-        return None
-    try:
-        return int(text)
-    except ValueError:
-        raise InputError(f"{name} must be a whole number, got {text[:40]!r}; give 97, for example") from None
-
-
-def number(params: Params, name: str, default: float) -> float:
-    text = str(params.get(name) or default)
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"{name} must be a number, got {text[:40]!r}; give {default:g}, for example") from None
 
 
 # ---------------------------------------------------------------------------------------------- the function

@@ -15,8 +15,9 @@ from jaxtyping import Float, Int
 from modgrok.algebra.function import Function
 from modgrok.compiler.compiling import compile
 from modgrok.errors import InputError
+from modgrok.explorer.asking import Params, number, run_folder, whole
 from modgrok.explorer.encoding import encoded
-from modgrok.explorer.functions import Params, asked_function, number, whole
+from modgrok.explorer.functions import asked_function
 from modgrok.explorer.limits import check_settings
 from modgrok.inspection.experts import ExpertInspection, input_names, inspect_experts, neurons_per_frequency
 from modgrok.inspection.order import Labels
@@ -59,8 +60,6 @@ def of_run(folder: Path, changed: float) -> Examined:
 def asked_network(params: Params) -> Examined:
     """The network that a question is about: that of a `run`, or one that is compiled."""
     if params.get("run"):
-        from modgrok.explorer.runs import run_folder
-
         folder = run_folder(params)
         weights = folder / "weights.safetensors"
         return of_run(folder, weights.stat().st_mtime if weights.exists() else 0.0)

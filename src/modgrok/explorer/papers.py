@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from modgrok.errors import InputError
-from modgrok.explorer.functions import Params
+from modgrok.explorer.asking import Params
 from modgrok.figures.style import save_figure
 from modgrok.report import store
 from modgrok.reproduction.item import ItemResult, ItemTable, settings_text

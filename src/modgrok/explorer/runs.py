@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.errors import InputError
-from modgrok.explorer.functions import Params, whole
+from modgrok.explorer.asking import Params, name_of, run_folder, whole
 from modgrok.explorer.views import cell_view, neuron_view
 from modgrok.files import read_json, whole_file
 from modgrok.loss_law.law import expected_from_loss
@@ -21,7 +21,7 @@ from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
 from modgrok.training.inspecting import inspect
 from modgrok.training.run import about
-from modgrok.training.run_folder import CONFIG, METRICS, RESULT, WEIGHTS, is_running
+from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS, is_running
 from modgrok.training.run_list import Recorded, recorded
 from modgrok.training.run_list import runs as list_runs
 from modgrok.training.snapshots import snapshots_in
@@ -31,20 +31,6 @@ FROM_RESULT = (
     *("seconds", "steps_per_second", "device", "files"),
 )
 """What the summary of a finished or stopped run says beside its curves."""
-
-
-def run_folder(params: Params) -> Path:
-    """The folder of the run that is asked for: one below the runs folder, by its path there."""
-    runs, name = Path(str(params["runs"])), str(params.get("run") or "")
-    folder = runs / name
-    inside = bool(name) and folder.resolve().is_relative_to(runs.resolve())
-    if not inside or not (folder / CONFIG).exists():
-        raise InputError(f"there is no run {name[:200]!r} in {runs}; see the list of runs")
-    return folder
-
-
-def name_of(folder: Path, runs: Path) -> str:
-    return folder.relative_to(runs).as_posix()
 
 
 def runs(params: Params) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def explore(
 
     config = uvicorn.Config(
         app,
-        log_level="warning",
+        log_config=None,
         access_log=False,
         server_header=False,
         ws="none",

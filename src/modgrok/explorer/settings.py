@@ -8,9 +8,9 @@ from typing import Any
 
 from modgrok import __version__
 from modgrok.errors import InputError
-from modgrok.explorer.functions import Params, asked_function, whole
+from modgrok.explorer.asking import Params, name_of, run_folder, whole
+from modgrok.explorer.functions import asked_function
 from modgrok.explorer.limits import check_settings, limits
-from modgrok.explorer.runs import name_of, run_folder
 from modgrok.networks.models import MODELS, trainable
 from modgrok.training.config import TrainConfig
 from modgrok.training.optimisers import OPTIMISERS

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.answers.probe import probe_function
-from modgrok.explorer.functions import Params, asked_function, number
+from modgrok.explorer.asking import Params, number, run_folder
+from modgrok.explorer.functions import asked_function
 from modgrok.explorer.papers import asked_item, results_folder
-from modgrok.explorer.runs import run_folder
 from modgrok.explorer.settings import asked_config
 from modgrok.explorer.views import Cells, neuron_view
 from modgrok.report.reproducing import paper, stored_or_computed
