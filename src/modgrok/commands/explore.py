@@ -1,4 +1,7 @@
-"""modgrok explore: the laboratory in a browser, served on this machine until Ctrl-C."""
+"""modgrok explore: the laboratory in a browser, served on this machine until Ctrl-C.
+
+What it needs is imported without JAX, which the children alone wait for: the page is there within a second.
+"""
 
 from __future__ import annotations
 
@@ -9,15 +12,15 @@ import webbrowser
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
-from modgrok.commands.common import SECONDS_KEY, say
-from modgrok.explorer.serving import PORT, Explored, explore
+from modgrok.explorer.serving import HERE, PORT, Explored, explore
 
 KEYS = {
     "address": "where it was served",
     "runs": "the folder of the runs that it showed and made",
-} | SECONDS_KEY
-HERE = "127.0.0.1"
+    "seconds": "how long it was served",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -31,12 +34,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report", type=Path, default=Path("report"), metavar="DIR", help="folder of the paper's report"
     )
-    parser.add_argument(
-        "--census", type=Path, metavar="DIR", help="a census to show instead of the sample that comes along"
-    )
+    parser.add_argument("--census", type=Path, metavar="DIR", help="a census to show instead of the sample")
     parser.add_argument("--seconds", type=float, metavar="N", help="end after so long; without it, Ctrl-C ends it")
     parser.add_argument(
-        "--host", default=HERE, help="address to listen at; another than this machine's own lets others in with a token"
+        "--host",
+        default=HERE,
+        metavar="ADDRESS",
+        help=f"where to listen (default {HERE}); another address lets others in, with a token",
     )
 
 
@@ -44,11 +48,8 @@ def run(args: argparse.Namespace, console: Console) -> Explored:
     def on_ready(address: str) -> None:
         print(address, file=sys.stderr if args.json or args.csv else sys.stdout, flush=True)
         if "token=" in address:
-            say(
-                console,
-                f"Warning: {args.host} can be reached from other machines; whoever has this address can use it.",
-            )
-        say(console, "Ctrl-C ends it.")
+            console.print(Text(f"Warning: other machines can reach {args.host}; whoever has this address can use it."))
+        console.print(Text("Ctrl-C ends it."))
         if not args.no_open:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
@@ -64,4 +65,4 @@ def run(args: argparse.Namespace, console: Console) -> Explored:
 
 
 def show(result: Explored, console: Console, args: argparse.Namespace) -> None:
-    say(console, f"Served for {result.seconds:.0f} s.")
+    console.print(Text(f"Served for {result.seconds:.0f} s."))

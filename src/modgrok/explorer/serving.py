@@ -17,6 +17,7 @@ from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.server import build_app
 from modgrok.results import Result
 
+HERE = "127.0.0.1"
 PORT, PORTS_TRIED = 8765, 20
 """The usual port; where it is taken and none was asked for, the next free one."""
 SECONDS_TO_CLOSE = 3
@@ -38,7 +39,7 @@ class Explored(Result):
 def explore(
     *,
     port: int | None = None,
-    host: str = "127.0.0.1",
+    host: str = HERE,
     runs: str | Path = "runs",
     report: str | Path = "report",
     census: str | Path | None = None,
