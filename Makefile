@@ -6,7 +6,7 @@ POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
 .PHONY: install dev demo test test-slow check docs notebooks lock clean
 
-# What users need: the package with its extras census and onnx.
+# What users need: the package with its extras census, explore and onnx.
 install: $(VENV)/.installed
 
 # What contributors need: that, and all that tests and checks run on.
@@ -88,9 +88,9 @@ docs: $(VENV)/.extra-docs
 notebooks: $(VENV)/.extra-notebooks
 	$(BIN)/jupytext --quiet --to ipynb --set-kernel python3 --execute notebooks/*.py
 
-# Extras that no lock file lists: their newest versions, beside the locked ones of the rest.
-$(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
-	@$(call installed,--no-build-isolation -e '.[$*]')
+# What only the site and only the notebooks need, each by a lock file of its own.
+$(VENV)/.extra-%: requirements-%.lock $(VENV)/.installed
+	@$(call installed,--require-hashes -r $<)
 	@touch $@
 
 # Brings the lock files in line with pyproject.toml, for all supported Pythons and platforms, with hashes. Versions that
@@ -98,8 +98,10 @@ $(VENV)/.extra-%: pyproject.toml $(VENV)/.installed
 # mirror that holds some platforms' files would leave the hashes of the others out.
 lock: install
 	$(COMPILE) --group uv -o requirements-uv.lock
-	$(COMPILE) --extra census --extra onnx --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --extra census --extra explore --extra onnx --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --extra dev --group build --constraint requirements.lock pyproject.toml -o requirements-dev.lock
+	$(COMPILE) --extra docs --constraint requirements-dev.lock pyproject.toml -o requirements-docs.lock
+	$(COMPILE) --extra notebooks --constraint requirements-dev.lock pyproject.toml -o requirements-notebooks.lock
 
 COMPILE = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet $(LOCK)

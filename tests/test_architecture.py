@@ -22,6 +22,7 @@ ORDER = [
     *(
         "errors",
         "files",
+        "locks",
         "compilation_cache",
         "results",
         "progress",

@@ -22,7 +22,7 @@ import modgrok
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "modgrok"
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-LOCKS = ("requirements.lock", "requirements-dev.lock", "requirements-uv.lock")
+LOCKS = tuple(sorted(path.name for path in ROOT.glob("requirements*.lock")))
 
 
 class Installed(NamedTuple):
@@ -147,8 +147,11 @@ def test_lock_files_pin_everything_by_hash_and_name_no_place(lock):
 
 def test_lock_files_hold_what_the_project_asks_for():
     extras = PROJECT["optional-dependencies"]
-    asked = {"requirements.lock": PROJECT["dependencies"] + extras["census"] + extras["onnx"]}
-    asked["requirements-dev.lock"] = [*asked["requirements.lock"], *extras["dev"]]
+    asked = {"requirements.lock": PROJECT["dependencies"] + extras["census"] + extras["explore"] + extras["onnx"]}
+    asked["requirements-dev.lock"] = [*asked["requirements.lock"], *extras["dev"], *extras["ray"]]
+    for name in ("docs", "notebooks"):
+        asked[f"requirements-{name}.lock"] = [*PROJECT["dependencies"], *extras[name]]
+    assert {*asked, "requirements-uv.lock"} == set(LOCKS)
     for lock, texts in asked.items():
         locked = [Requirement(text) for _, text in pins(lock)]
         for wanted in map(Requirement, texts):
@@ -160,3 +163,11 @@ def test_lock_files_hold_what_the_project_asks_for():
 
 def test_users_and_contributors_get_the_same_versions():
     assert pins("requirements.lock") < pins("requirements-dev.lock")
+
+
+@pytest.mark.parametrize("lock", ["requirements-docs.lock", "requirements-notebooks.lock"])
+def test_the_site_and_the_notebooks_change_no_version_of_the_environment_they_join(lock):
+    theirs, ours = pins(lock), pins("requirements-dev.lock")
+    common = {name for name, _ in ours} & {name for name, _ in theirs}
+    assert "jax" in common
+    assert {pin for pin in theirs if pin[0] in common} <= ours

@@ -101,7 +101,7 @@ def test_a_killed_sweep_ends_with_the_same_rows(unbroken, tmp_path):
         while int(process.stdout.readline() or 0) <= 3 * 30:
             assert process.poll() is None
         os.kill(process.pid, signal.SIGKILL)
-    assert sorted(path.name for path in folder.iterdir()) == ["part-00000.parquet", "sweep.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["part-00000.parquet", "running.json", "sweep.json"]
     resumed = mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
     assert resumed.rows == unbroken.rows
     assert (folder / "sweep.parquet").read_bytes() == (unbroken.folder / "sweep.parquet").read_bytes()

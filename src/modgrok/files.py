@@ -83,7 +83,7 @@ def claim_folder(folder: Path, name: str, same: Callable[[], str], *, hint: str)
     if (folder / name).exists():
         if difference := same():
             raise InputError(f"{folder} holds another {difference}; {hint}")
-    elif folder.exists() and any(not path.name.startswith(".") for path in folder.iterdir()):
+    elif folder.exists() and any(not path.name.startswith((".", "running")) for path in folder.iterdir()):
         raise InputError(f"{folder} is not empty and has no {name}; choose another folder: out= (--out)")
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from modgrok.censuses import store
 from modgrok.censuses.families import make_table
+from modgrok.locks import locked
 from modgrok.progress import Progress
 from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
@@ -72,7 +73,15 @@ def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotat
     Returns:
         An `Annotated`: how many rows there are, and how many were annotated now.
     """
-    started, folder = time.perf_counter(), Path(folder)
+    folder = Path(folder)
+    store.load_stored_plan(folder)
+    with locked(folder):
+        return annotate_missing(folder, progress=progress)
+
+
+def annotate_missing(folder: Path, *, progress: Progress | None = None) -> Annotated:
+    """`annotate` in a folder that is this process's."""
+    started = time.perf_counter()
     rows = store.read_rows(folder)
     columns: dict[str, list[Any]] = {
         field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)

@@ -2,7 +2,7 @@
 
 Where a census is killed has no influence on its rows: parts follow from the plan alone (`censuses.parts`), a part is a
 file that is either whole or absent, and what is on disk is not trained again. Workers return rows and this process
-alone writes; two processes on one folder leave each other's finished parts alone and write the same bytes.
+alone writes: a folder, or a slice of it, belongs to one process (`modgrok.locks`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from modgrok.censuses import annotation, store
 from modgrok.censuses.part_training import LocalExecutor, TrainedPart
-from modgrok.censuses.parts import Part, parts, slice_of, work
+from modgrok.censuses.parts import Part, parts, slice_numbers, slice_of, work
 from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.errors import InputError
+from modgrok.locks import locked
 from modgrok.progress import Progress
 from modgrok.results import Result
 from modgrok.training.steps import Shape
@@ -136,11 +137,13 @@ def census(
         if progress is not None:
             progress(done.networks_done, done.networks_total)
 
-    trained = train_missing(plan, folder, part=part, time_limit=time_limit, on_part=report)
-    if part is None and annotate:
-        annotation.annotate(folder, progress=progress)
-    elif part is None and trained.networks:
-        store.gather(folder)
+    own = None if part is None else "{}-of-{}".format(*slice_numbers(part))
+    with locked(folder, own):
+        trained = train_missing(plan, folder, part=part, time_limit=time_limit, on_part=report)
+        if part is None and annotate:
+            annotation.annotate_missing(folder, progress=progress)
+        elif part is None and trained.networks:
+            store.gather(folder)
     return CensusRun(
         folder,
         (folder / store.WHOLE,) if part is None else store.files(folder),

@@ -11,6 +11,7 @@ from typing import Any
 from modgrok.errors import InputError
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.files import write_json, write_text
+from modgrok.locks import locked
 from modgrok.progress import Progress, Say
 from modgrok.report import html, markdown, page, store
 from modgrok.reproduction.item import Effort, ItemResult, Size
@@ -109,9 +110,11 @@ checked proof for each>
         progress=progress or (lambda done, total: None),
         say=say or (lambda text: None),
     )
-    if item == "all":
-        return write_report(report_items(effort.size), Path(out or "report"), effort)
-    return compute_and_draw(ITEMS[item], Path(out or "paper"), effort)
+    folder = Path(out or ("report" if item == "all" else "paper"))
+    with locked(folder, None if item == "all" else item):
+        if item == "all":
+            return write_report(report_items(effort.size), folder, effort)
+        return compute_and_draw(ITEMS[item], folder, effort)
 
 
 def check_time_limit(item: str, seconds: float | None) -> None:

@@ -9,13 +9,11 @@ snapshots.safetensors   the network at logarithmically spaced steps, where they 
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
 curves.png, .svg        the figure of the training
-running.json            which process trains it, as long as it does
+running.json            which process trains it, as long as it does (`modgrok.locks`)
 """
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,6 +28,7 @@ from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.locks import RUNNING, holder, locked
 from modgrok.networks.storage import WEIGHTS
 from modgrok.results import field_values
 from modgrok.training.config import TrainConfig
@@ -44,7 +43,6 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
 )
 FUNCTION = "function.npy"
 FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
-RUNNING = "running.json"
 MADE_BY = "modgrok train"
 LONGEST_NAME = 40
 """Characters of an expression in the name of a folder."""
@@ -151,25 +149,13 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
 
 
 @contextmanager
-def marked_as_running(folder: Path) -> Iterator[None]:
-    """Says in the folder, as long as the block runs, that this process trains it."""
-    write_json(folder / RUNNING, {"pid": os.getpid(), "host": socket.gethostname()})
-    try:
+def owned(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> Iterator[None]:
+    """`folder` is this config's, and nobody else writes to it, as long as the block runs."""
+    with locked(folder):
+        claim(config, folder, overwrite=overwrite)
         yield
-    finally:
-        (folder / RUNNING).unlink(missing_ok=True)
 
 
 def is_running(folder: Path) -> bool:
     """Does a process train the run in a folder? One that was killed left its mark, but is no longer there."""
-    if not (folder / RUNNING).exists():
-        return False
-    try:
-        mark = read_json(folder / RUNNING)
-        if mark["host"] == socket.gethostname() and os.name == "posix":
-            os.kill(mark["pid"], 0)
-    except (InputError, ProcessLookupError):
-        return False
-    except PermissionError:
-        pass  # the process of another user
-    return True
+    return holder(folder / RUNNING) is not None

@@ -8,6 +8,7 @@ A sweep in a folder has these files:
     weights/00000.safetensors    the trained networks, where they were asked for
     curves.png, .svg             medians and bands over the seeds
     settings.png, .svg           how good each setting is: a line, or a phase diagram where two vary
+    running.json                 which process trains it, as long as it does (`modgrok.locks`)
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from rich.console import Console
 from modgrok.algebra.function import FunctionLike
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.locks import locked
 from modgrok.progress import Progress, progress_bar
 from modgrok.training.checkpoints import COLUMNS, begin
 from modgrok.training.config import Task, TrainConfig, hyper
@@ -86,8 +88,16 @@ def run_plan(plan: SweepPlan, folder: Path | None, *, keep_weights: bool = False
     """Train what is missing of a plan; in memory, without a folder."""
     if keep_weights and folder is None:
         raise InputError("weights are kept in a folder; give one: out= (--out)")
+    tasks = [config.task() for config in plan.configs]  # what cannot be trained makes no folder
+    with nullcontext() if folder is None else locked(folder):
+        return run_tasks(plan, tasks, folder, keep_weights, live)
+
+
+def run_tasks(
+    plan: SweepPlan, tasks: Sequence[Task], folder: Path | None, keep_weights: bool, live: bool | None
+) -> Sweep:
+    """`run_plan` in a folder that is this process's."""
     began, programs = time.perf_counter(), compiled_programs()
-    tasks = [config.task() for config in plan.configs]
     groups = [(shape, parts_of(shape, numbers)) for shape, numbers in groups_of(plan.configs, tasks)]
     if folder is not None:
         groups = claim(plan, folder, groups, keep_weights)
