@@ -45,11 +45,11 @@ def find_several(table: Board, group: Group, absorbing: bool, budget: Budget) ->
 
 def absorbable(table: Board) -> list[int | None]:
     """The values that fill a whole line: what ∞ can carry."""
-    values = set[int]()
+    values: set[int] = set()
     for s, size in enumerate(table.shape):
         flat = np.moveaxis(table, s, 0).reshape(size, -1)
         values |= set(flat[(flat == flat[:, :1]).all(axis=1), 0].tolist())
-    return sorted(values)
+    return [*sorted(values)]
 
 
 def finite_lines(table: Board, absorbed: int | None) -> Lines:
