@@ -115,7 +115,6 @@ def test_the_page_says_what_was_found(folder):
         "exact and proved",
         "so the question is open there",
         "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
-        "it does not refute it",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "72.32",
         "twins and guesses",
