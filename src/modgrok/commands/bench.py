@@ -55,8 +55,8 @@ def show(result: Benchmark, console: Console, args: argparse.Namespace) -> None:
         console.print(table)
     machine = result.machine
     versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
-    console.print(f"{machine.device}; {machine.processor}, {machine.cores} cores; {versions}", highlight=False)
+    console.print(f"{machine.device}; {machine.processor}, {machine.cores} cores; {versions}")
     if "torch" not in result.contenders:
         console.print("PyTorch is not installed here, or lacks the device that JAX has; it was left out.")
     for path in result.files:
-        console.print(str(path), highlight=False, soft_wrap=True)
+        console.print(str(path), soft_wrap=True)

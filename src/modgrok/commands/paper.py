@@ -83,7 +83,7 @@ def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
             full=args.full,
             time_limit=args.time_limit,
             progress=progress,
-            say=lambda text: console.print(text, highlight=False, markup=False),
+            say=lambda text: console.print(text),
         )
 
 

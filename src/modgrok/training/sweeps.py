@@ -24,13 +24,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from modgrok import printing
 from modgrok.algebra.function import FunctionLike
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.files import claim_folder, whole_file, write_json
 from modgrok.locks import locked
 from modgrok.progress import Progress, progress_bar
+from modgrok.stores import DamagedError, read_object, read_rows, set_aside
 from modgrok.training.checkpoints import COLUMNS, begin
 from modgrok.training.config import Task, TrainConfig, hyper
 from modgrok.training.diagnosis import diagnose, passed_at
@@ -101,7 +102,7 @@ def run_tasks(
     groups = [(shape, parts_of(shape, numbers)) for shape, numbers in groups_of(plan.configs, tasks)]
     if folder is not None:
         groups = claim(plan, folder, groups, keep_weights)
-    console = Console(stderr=True)
+    console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
         tables = list(trained_parts(plan, tasks, groups, folder, keep_weights, progress))
@@ -126,19 +127,36 @@ def claim(
     """Make `folder` the folder of this sweep, or refuse; the parts are those with which it began."""
     wanted = plan.to_json() | {"keep_weights": keep_weights}
 
+    remedy = "choose another folder: out= (--out)"
+
     def difference() -> str:
-        stored = read_json(folder / PLAN)
+        stored = read_object(folder / PLAN, {"parts": list}, remedy)
         return "" if {name: stored.get(name) for name in wanted} == wanted else "sweep"
 
-    claim_folder(folder, PLAN, difference, hint="choose another folder: out= (--out)")
+    claim_folder(folder, PLAN, difference, hint=remedy)
     if (folder / PLAN).exists():
-        stored = read_json(folder / PLAN)["parts"]
-        return [
+        return stored_parts(folder / PLAN, groups, remedy)
+    write_json(folder / PLAN, wanted | {"parts": [[asdict(part) for part in parts] for _, parts in groups]})
+    return groups
+
+
+def stored_parts(path: Path, groups: Sequence[tuple[Shape, list[Part]]], remedy: str) -> list[tuple[Shape, list[Part]]]:
+    """The parts with which the sweep of a folder began; another machine may have cut it into others than these."""
+    stored = read_object(path, {"parts": list}, remedy)["parts"]
+    try:
+        found = [
             (shape, [Part(tuple(part["networks"]), part["size"]) for part in parts])
             for (shape, _), parts in zip(groups, stored, strict=True)
         ]
-    write_json(folder / PLAN, wanted | {"parts": [[asdict(part) for part in parts] for _, parts in groups]})
-    return groups
+    except (TypeError, KeyError, ValueError) as error:
+        raise DamagedError(f"{path} is not the plan of a sweep ({error}); {remedy}") from None
+    for (_, wanted), (_, parts) in zip(groups, found, strict=True):
+        members = sorted(number for part in wanted for number in part.networks)
+        if members != sorted(number for part in parts for number in part.networks):
+            raise DamagedError(f"{path} has other networks than the sweep; {remedy}")
+        if any(not (isinstance(part.size, int) and len(part.networks) <= part.size < 2**20) for part in parts):
+            raise DamagedError(f"{path} has parts of impossible sizes; {remedy}")
+    return found
 
 
 def trained_parts(
@@ -150,17 +168,16 @@ def trained_parts(
     progress: Progress | None,
 ) -> Iterator[pa.Table]:
     """The rows of each part: read where it is done, else trained and written before the next begins."""
-    if folder is not None and (folder / TABLE).exists():
-        yield read_rows(folder / TABLE)
+    if folder is not None and (rows := whole_rows(folder / TABLE, range(len(plan.configs)), plan.configs)) is not None:
+        yield rows
         return
     total, done = sum(config.steps for config in plan.configs), 0
     for shape, parts in groups:
         for part in parts:
             configs = [plan.configs[number] for number in part.networks]
             path = None if folder is None else folder / f"part-{part.networks[0]:05}.parquet"
-            if path is not None and path.exists():
-                rows = read_rows(path)
-            else:
+            rows = None if path is None else whole_rows(path, part.networks, configs)
+            if rows is None:
                 own = [tasks[number] for number in part.networks]
                 chunk = train_part(shape, part, configs, own, counted(progress, done, total))
                 if folder is not None and keep_weights:
@@ -256,14 +273,25 @@ def write_weights(folder: Path, part: Part, configs: Sequence[TrainConfig], chun
 
 def write_rows(path: Path, rows: pa.Table) -> None:
     with whole_file(path) as temporary:
-        pq.write_table(rows, temporary, compression="zstd")
+        pq.write_table(rows, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_rows(path: Path) -> pa.Table:
+def whole_rows(path: Path, networks: Sequence[int], configs: Sequence[TrainConfig]) -> pa.Table | None:
+    """The rows of these networks in a file; None where there is none, or where it was damaged and is set aside."""
+    if not path.exists():
+        return None
     try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; remove it and run the sweep again") from None
+        rows = read_rows(path, ROWS, "it is trained again", filled=("network", "outcome", f"step{CURVE}"))
+        if sorted(rows["network"].to_pylist()) != sorted(networks):
+            raise DamagedError(f"{path} holds other networks than it must")
+        steps = dict(zip(networks, (config.measured_steps() for config in configs), strict=True))
+        for number, curve in zip(rows["network"].to_pylist(), rows[f"step{CURVE}"].to_pylist(), strict=True):
+            if curve != steps[number]:
+                raise DamagedError(f"{path} lacks measured steps of network {number}")
+        return rows
+    except DamagedError as error:
+        set_aside(path, error)
+        return None
 
 
 def finish(folder: Path, rows: pa.Table) -> tuple[Path, ...]:
