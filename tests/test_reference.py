@@ -65,6 +65,7 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("inspect", ""): ("inspect", "net.safetensors"),
     ("paper", "ITEM"): ("paper", "classes", "--out", "item"),
     ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
+    ("explore", ""): ("explore", "--no-open", "--port", "0", "--seconds", "0.1"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
 """(command, action) and the words of a tiny call, where plan.toml, net.safetensors, runs and a planted census lie."""

@@ -74,7 +74,7 @@ def folder(tmp_path_factory) -> Path:
         "table2": recorded_result("table2"),
         "figure2": training_result("figure2"),
         "figure3": training_result("figure3"),
-        "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5})),
+        "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5}), []),
     }
     for item, result in results.items():
         made_by = store.fingerprint(item, "quick")
@@ -113,9 +113,8 @@ def test_the_page_says_what_was_found(folder):
         "not so here: the mean IPR rises monotonically (it falls by 0.100 at most)",
         "962 neurons with error below",
         "exact and proved",
-        "the control fails too, so the question is open",
-        "Contradicts the hypothesis: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
-        "it does not refute it",
+        "so the question is open there",
+        "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "72.32",
         "twins and guesses",

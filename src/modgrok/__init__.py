@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
+    from modgrok.explorer.serving import Explored, explore
     from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
@@ -51,6 +52,7 @@ HOMES = {
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
+    "explorer.serving": ("Explored", "explore"),
     "loss_law.expectation": ("Expectation",),
     "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
@@ -85,6 +87,7 @@ __all__ = [
     "Comparison",
     "Expectation",
     "Expert",
+    "Explored",
     "Exported",
     "ExpressionError",
     "Function",
@@ -107,6 +110,7 @@ __all__ = [
     "classify",
     "compare",
     "compile",
+    "explore",
     "export",
     "inspect",
     "load",

@@ -20,5 +20,6 @@ COMMANDS = {
     "bench": "measure training speed side by side with the loops that people write",
     "mix": "train experts on sums and products, and join them into a network for a polynomial",
     "paper": "reproduce a table or figure of the paper",
+    "explore": "open the laboratory in a browser: functions, networks, trainings, census, paper",
 }
 """Every command and what it does; reference.py makes docs/commands.md of them."""

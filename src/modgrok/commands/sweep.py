@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, HELP, SECONDS_KEY, given_function, heading, print_table, say, text_table
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, print_table, say, text_table
 from modgrok.training.presets import preset
+from modgrok.training.settings import HELP
 from modgrok.training.sweep_plan import plan_of, read_values
 from modgrok.training.sweep_result import Sweep, cells, headings
 from modgrok.training.sweeps import default_folder, run_plan

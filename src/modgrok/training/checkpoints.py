@@ -31,7 +31,10 @@ COLUMNS = ("step", *Metrics._fields)
 
 
 class Training(NamedTuple):
-    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step)."""
+    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step).
+
+    `latest` are the metrics where it is now, noted in the history or not.
+    """
 
     shape: Shape
     hyper: Hyper
@@ -39,6 +42,7 @@ class Training(NamedTuple):
     state: State
     order: Order
     history: Float[np.ndarray, "point column"]
+    latest: tuple[float, ...] = ()
 
     @property
     def step(self) -> int:
@@ -51,12 +55,12 @@ class Training(NamedTuple):
     def segment(self, steps: int, *, noted: bool = True) -> Training:
         """Train on, measure, and add the row to the history, unless it is not to be noted."""
         state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
-        row = [float(value) for value in first_network((state.step, *metrics))]
+        row = tuple(float(value) for value in first_network((state.step, *metrics)))
         history = np.concatenate([self.history, [row]]) if noted else self.history
-        return self._replace(state=state, history=history)
+        return self._replace(state=state, history=history, latest=row)
 
     def last_row(self) -> dict[str, float]:
-        return dict(zip(COLUMNS, self.history[-1].tolist(), strict=True))
+        return dict(zip(COLUMNS, self.latest, strict=True))
 
     def compiled(self) -> Training:
         """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""
