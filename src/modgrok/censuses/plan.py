@@ -194,7 +194,7 @@ def load_plan(path: Path) -> CensusPlan:
         raise InputError(f"{path}: {error}") from None
 
 
-def plan_from(content: Mapping[str, Any]) -> CensusPlan:
+def plan_from(content: Any) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
     if not isinstance(content, Mapping):
         raise InputError(f"a plan is a table of keys, got {type(content).__name__}")
