@@ -28,6 +28,8 @@ ORDER = [
         "stores",
         "compilation_cache",
         "progress",
+        "workers",
+        "ray_workers",
         "algebra",
         "separable",
         "networks",

@@ -22,6 +22,7 @@ from modgrok.reproduction import strong_result
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
+from modgrok.reproduction.trainings import MONOTONE
 
 
 def training_result(item: str) -> ItemResult:
@@ -36,7 +37,7 @@ def training_result(item: str) -> ItemResult:
         "ipr_alive": [0.2, 0.1, 0.9],
         "alive": [3, 3, 3],
     }
-    claims = {"every training and test row is learned": True, "the mean IPR rises monotonically": False}
+    claims = {"every training and test row is learned": True, MONOTONE: False}
     return ItemResult(
         item=item,
         title=f"{item}: made up",
@@ -47,6 +48,7 @@ def training_result(item: str) -> ItemResult:
             "memorised_at": 10,
             "grokked_at": 20,
             "fall_of_ipr": 0.1,
+            "fall_of_waves": 0.1,
             "claims": claims,
         },
         verdict=Verdict.PARTLY,
@@ -110,7 +112,7 @@ def test_the_page_says_what_was_found(folder):
         '<span class="verdict good">finding</span>',
         '<span class="verdict mixed">partly reproduced</span>',
         '<span class="verdict mixed">undecided</span>',
-        "not so here: the mean IPR rises monotonically (it falls by 0.100 at most)",
+        "not so here: the mean IPR rises monotonically while the network groks (it falls by 0.100 at most)",
         "962 neurons with error below",
         "exact and proved",
         "so the question is open there",

@@ -15,7 +15,7 @@ import json
 import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,8 @@ def set_aside(path: Path, why: object) -> Path:
     """Take a damaged file out of the way, under a new name beside it, and say so; returns the new name."""
     numbers = ("", *map(str, range(2, 1000)))
     target = next(p for n in numbers if not (p := path.with_name(f"{path.name}.damaged{n}")).exists())
-    path.replace(target)
+    with suppress(FileNotFoundError):  # another process did it
+        path.replace(target)
     LOG.warning("%s is damaged and was set aside as %s; what it held is made again (%s)", path, target.name, why)
     return target
 
