@@ -26,6 +26,8 @@ ORDER = [
         "compilation_cache",
         "results",
         "progress",
+        "workers",
+        "ray_workers",
         "algebra",
         "separable",
         "networks",

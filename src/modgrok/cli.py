@@ -73,6 +73,8 @@ def run_command(argv: list[str]) -> int:
     from modgrok.results import plain
 
     use_compilation_cache()  # before a command's module imports jax
+    if any(word.split("=")[0] == "--ray" for word in argv):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
     from rich.console import Console
