@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
+    from modgrok.censuses.bench import CensusBenchmark, bench_census
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
@@ -49,6 +50,7 @@ HOMES = {
     "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
+    "censuses.bench": ("CensusBenchmark", "bench_census"),
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
@@ -81,6 +83,7 @@ HOMES = {
 __all__ = [
     "Answer",
     "Benchmark",
+    "CensusBenchmark",
     "CensusRun",
     "Check",
     "Circuit",
@@ -105,6 +108,7 @@ __all__ = [
     "TrainConfig",
     "Verification",
     "bench",
+    "bench_census",
     "census",
     "check",
     "classify",

@@ -12,10 +12,10 @@ Rows are stored as soon as a setting is done, so an interrupted run goes on wher
 from __future__ import annotations
 
 import time
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
 
 import jax
 
@@ -23,12 +23,14 @@ from modgrok.errors import InputError
 from modgrok.figures.strong import strong_figure
 from modgrok.figures.style import Figure
 from modgrok.progress import Progress
+from modgrok.ray_workers import workers_for
 from modgrok.reproduction.item import Effort, ItemResult, Summary
-from modgrok.reproduction.strong_longer import looks_of, train_looks
+from modgrok.reproduction.strong_longer import is_late, looks_of, train_looks
 from modgrok.reproduction.strong_plan import MEASURED, Group, Rows, ensemble, groups, key, read_rows, write_rows
 from modgrok.reproduction.strong_result import not_learned, result_of, summaries
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics
+from modgrok.workers import in_window
 
 THREADS = 3
 """Settings that are under way together: one compiles while another has the device."""
@@ -60,30 +62,21 @@ def train_missing(
     store: Path | None,
     *,
     end: float | None = None,
+    ray: str | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Rows:
     """The rows of all groups that are stored or could be trained; none is begun after `end` (of `perf_counter`)."""
     stored = read_rows(store) if store else []
     trained = {key(row) for row in stored}
     missing = [group for group in wanted if not trained >= {key(row) for row in group.rows()}]
-    done, lock = len(wanted) - len(missing), Lock()
-
-    def train(group: Group) -> None:
-        nonlocal done
-        if end is not None and time.perf_counter() > end:
-            return
-        rows = train_group(group)
-        with lock:
-            stored.extend(rows)
-            if store:
-                write_rows(store, stored)
-            done += 1
-            progress(done, len(wanted))
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        futures = [pool.submit(train, group) for group in missing]
-    for future in futures:
-        future.result()
+    in_time = takewhile(lambda _: not is_late(end), missing)
+    if missing and not is_late(end):
+        with closing(workers_for(train_group, THREADS, ray)) as workers:
+            for done, (_, rows) in enumerate(in_window(workers, in_time), len(wanted) - len(missing) + 1):
+                stored.extend(rows)
+                if store:
+                    write_rows(store, stored)
+                progress(done, len(wanted))
     known = {key(row): row for row in stored}
     planned = [key(row) for group in wanted for row in group.rows()]
     return [known[name] for name in planned if name in known]
@@ -97,14 +90,15 @@ def compute(effort: Effort) -> ItemResult:
     store = effort.folder / name if effort.folder else None
     end = None if effort.time_limit is None else time.perf_counter() + effort.time_limit
     wanted = groups(quick=not effort.everything)
-    rows = train_missing(wanted, store, end=end, progress=effort.progress)
+    rows = train_missing(wanted, store, end=end, ray=effort.ray, progress=effort.progress)
     if not rows:
         raise InputError(f"no setting was trained within {effort.time_limit:g} seconds; give a longer --time-limit")
     if not effort.everything:
         return result_of(rows, [])
     with TemporaryDirectory() as temporary:
         folder = effort.folder or Path(temporary)
-        return result_of(rows, train_looks(second_looks(wanted, rows), folder, end=end, progress=effort.progress))
+        looks = second_looks(wanted, rows)
+        return result_of(rows, train_looks(looks, folder, end=end, ray=effort.ray, progress=effort.progress))
 
 
 def stored_result(folder: Path) -> ItemResult:

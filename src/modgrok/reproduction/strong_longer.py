@@ -14,26 +14,27 @@ import hashlib
 import json
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
+from itertools import chain, takewhile
 from pathlib import Path
-from threading import Lock
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from safetensors import safe_open
-from safetensors.numpy import save_file
+from safetensors.numpy import load, save
 
 from modgrok.files import whole_file
 from modgrok.networks.network import named_leaves
 from modgrok.progress import Progress
+from modgrok.ray_workers import workers_for
 from modgrok.reproduction.rest import Outcome, outcome_of
 from modgrok.reproduction.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
+from modgrok.workers import in_window
 
 REACHES = (10, 20, 40)
 """Steps after which a look is judged, in units of the usual ones; the last is the budget."""
@@ -102,29 +103,30 @@ def train_looks(
     folder: Path,
     *,
     end: float | None = None,
+    ray: str | None = None,
     progress: Progress = lambda done, total: None,
 ) -> Rows:
     """The points of all looks, trained on as far as is needed; after `end` (of `perf_counter`) no step is taken."""
     points = looks_in(read_rows(folder / STORE))
-    lock = Lock()
 
-    def train(look: Group, reach: int) -> None:
-        if is_late(end):
-            return
-        found = train_on(look, reach, points.get(name_of(look), []), folder / CHECKPOINTS, end)
-        with lock:
-            # Without its checkpoint a look begins anew, and the time may be over before it is where it was.
-            points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
-            write_rows(folder / STORE, [row for rows in points.values() for row in rows])
-            progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
-
-    for reach in REACHES:
+    def stretches(reach: int) -> Iterator[Stretch]:
         wanted = [look for look in looks if not is_over(look, looks, points, reach)]
         wanted.sort(key=lambda look: -reached(look, points))
-        with ThreadPoolExecutor(THREADS) as pool:
-            futures = [pool.submit(train, look, reach) for look in wanted]
-        for future in futures:
-            future.result()
+        for look in takewhile(lambda _: not is_late(end), wanted):
+            path, left = checkpoint(folder, look), None if end is None else end - time.perf_counter()
+            state = path.read_bytes() if path.exists() else None
+            yield Stretch(look, reach, points.get(name_of(look), []), state, left)
+
+    for reach in REACHES:
+        if (first := next(ahead := stretches(reach), None)) is None:
+            continue
+        with closing(workers_for(train_on, THREADS, ray)) as workers:
+            for (look, *_), (found, state) in in_window(workers, chain([first], ahead)):
+                write_bytes(checkpoint(folder, look), state)
+                # Without its checkpoint a look begins anew, and the time may be over before it is where it was.
+                points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
+                write_rows(folder / STORE, [row for rows in points.values() for row in rows])
+                progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
     return [row for look in looks for row in points.get(name_of(look), [])]
 
 
@@ -132,10 +134,21 @@ def is_late(end: float | None) -> bool:
     return end is not None and time.perf_counter() > end
 
 
-def train_on(look: Group, reach: int, stored: Rows, folder: Path, end: float | None) -> Rows:
-    """The points of a look up to `reach` times the usual steps, or to where all is learned or the time is over."""
-    path = folder / f"{digest(look)}.safetensors"
-    nets, usual = restored(begin(look), path), usual_steps(look)
+class Stretch(NamedTuple):
+    """A look to be trained on up to `reach` times the usual steps, for `seconds` at most, from its checkpoint on."""
+
+    look: Group
+    reach: int
+    points: Rows
+    checkpoint: bytes | None
+    seconds: float | None
+
+
+def train_on(stretch: Stretch) -> tuple[Rows, bytes]:
+    """The points of a look up to where it is to go, all is learned or the time is over; and its checkpoint there."""
+    look, reach, stored, state, seconds = stretch
+    end = None if seconds is None else time.perf_counter() + seconds
+    nets, usual = restored(begin(look), state), usual_steps(look)
     found = [row for row in stored if row["step"] <= nets.step]
     known = [{name: row[name] for name in NETWORK} for row in look.rows()]
     while nets.step < reach * usual and not is_late(end) and not all_learned(look, found):
@@ -144,8 +157,7 @@ def train_on(look: Group, reach: int, stored: Rows, folder: Path, end: float | N
         about = {"step": nets.step, "device": jax.devices()[0].device_kind}
         measured = {name: np.asarray(getattr(metrics, name)).tolist() for name in MEASURED}
         found += [row | about | {name: values[k] for name, values in measured.items()} for k, row in enumerate(known)]
-    save(nets, path)
-    return found
+    return found, save(named_leaves(nets.state))
 
 
 # ------------------------------------------------------------------------------------------ what is over
@@ -233,15 +245,19 @@ def digest(group: Group) -> str:
     return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def save(look: Look, path: Path) -> None:
+def checkpoint(folder: Path, look: Group) -> Path:
+    return folder / CHECKPOINTS / f"{digest(look)}.safetensors"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
     with whole_file(path) as temporary:
-        save_file(named_leaves(look.state), temporary)
+        temporary.write_bytes(content)
 
 
-def restored(look: Look, path: Path) -> Look:
+def restored(look: Look, checkpoint: bytes | None) -> Look:
     """The look as its checkpoint holds it, or as it is where there is none."""
-    if not path.exists():
+    if checkpoint is None:
         return look
-    with safe_open(path, framework="numpy") as file:
-        leaves = [jnp.asarray(file.get_tensor(name)) for name in named_leaves(look.state)]
+    stored = load(checkpoint)
+    leaves = [jnp.asarray(stored[name]) for name in named_leaves(look.state)]
     return look._replace(state=jax.tree.unflatten(jax.tree.structure(look.state), leaves))
