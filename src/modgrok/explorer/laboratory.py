@@ -60,7 +60,7 @@ class Laboratory:
         if key is not None and (known := self.known(key)) is not None:
             return known
         reply = await self.answerer.ask(name, params | self.places)
-        if key is not None and reply.kind == "answer":
+        if key is not None and (reply.kind == "answer" or (reply.kind == "refusal" and "table" not in params)):
             self.keep(key, reply)
         return reply
 

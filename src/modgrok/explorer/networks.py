@@ -139,7 +139,11 @@ def download(params: Params) -> tuple[bytes, str]:
 
 
 def expert(params: Params) -> dict[str, Any]:
-    """One expert: the waves of its neurons, and for some of them the weights themselves along the circle."""
+    """One expert: the waves of its neurons, and for some of them the weights themselves along the circle.
+
+    A residue lies where its multiple, or its place by the witness, lies; there every block of a neuron is the wave
+    amplitude · cos(2π · frequency · place / period + phase), with one frequency for all blocks.
+    """
     examined, count = asked_network(params), whole(params, "expert") or 1
     experts = examined.network.circuit.experts
     if not 1 <= count <= len(experts):
@@ -159,7 +163,6 @@ def expert(params: Params) -> dict[str, Any]:
             "width": part.expert.width,
             "neurons": {
                 "frequency": waves.frequency,
-                "block_frequency": waves.block_frequency.T,
                 "amplitude": waves.amplitude.T,
                 "phase": waves.phase.T,
                 "alive": waves.alive,

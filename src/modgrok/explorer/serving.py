@@ -80,7 +80,7 @@ def explore(
         """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves."""
 
         def handle_exit(self, sig: int, frame: Any) -> None:
-            self.end()
+            laboratory.events.close()
             super().handle_exit(sig, frame)
 
         def end(self) -> None:

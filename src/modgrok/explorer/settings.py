@@ -36,7 +36,7 @@ def settings(params: Params) -> dict[str, Any]:
 
 def asked_config(params: Params) -> TrainConfig:
     """The training that is asked for, as the command line would make it."""
-    given = params.get("settings") or {}
+    given = params.get("settings", {})
     if not isinstance(given, dict):
         raise InputError('settings must be an object, as in {"steps": 1000}')
     if unknown := [name for name in given if name not in HELP]:

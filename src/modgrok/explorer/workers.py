@@ -109,7 +109,7 @@ class Worker:
                     reply = await self.answered(question)
                 if not question.reply.done():
                     question.reply.set_result(reply)
-            except (WorkerDied, TimeoutError, ConnectionError, asyncio.IncompleteReadError, ValueError) as error:
+            except Exception as error:  # whatever a child does, the next question finds one that answers
                 await self.revive()
                 if not question.reply.done():
                     question.reply.set_exception(WorkerDied(self.reason(error)))
