@@ -1,10 +1,8 @@
-"""How complete, how fast and how right the decision is: python benchmarks/decision.py [named grid planted truth] …
+"""How complete and how fast the decision is: python benchmarks/decision.py [named grid planted] …
 
   named    functions that used to end in `unknown`, and large moduli: verdict and time
   grid     (n1^k + n2^l)^e and ((n1^k + a)(n2^l + b))^e with exponents up to 12, drawn with a fixed seed
   planted  functions of the form of twelve kinds: how many end in `unknown`; none may be refuted
-  truth    all tables modulo 3 over groups of order 1 … 4 with and without ∞ and over Z_2 × Z_2, and random tables
-           of up to 5 × 5 cells, some with unknown cells, against brute force; every witness and proof is checked
 
 Writes benchmarks/results/decision.json, where parts that were not run keep what they were. `--limit SECONDS` measures
 older versions, whose limit was a time: here processor time, so that a busy machine does them no wrong.
@@ -25,12 +23,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-from decision_tables import FIBRES, GRID_PRIMES, KINDS, NAMED, PLACES, grid, planted, tiny
+from decision_tables import FIBRES, GRID_PRIMES, KINDS, NAMED, PLACES, grid, planted
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.files import read_json, write_json
-from modgrok.separable import check_obstruction, check_witness, classify_table, decide, search
+from modgrok.separable import classify_table, decide, search
 
 PLANTED_PRIMES = (7, 11, 13, 17, 19, 23)
 
@@ -105,35 +103,7 @@ def measured_planted(args: argparse.Namespace) -> dict[str, Any]:
     return {"refuted": wrong, "by_prime": by_prime, "unknown_by_kind": kinds, "limits": limits(decide, args)}
 
 
-def truth(args: argparse.Namespace) -> dict[str, Any]:
-    from modgrok.separable.brute_force import in_class_by_force, tables_in_class
-
-    counts: Counter[str] = Counter()
-
-    def compare(table: np.ndarray, group: int | tuple[int, ...], absorbing: bool, member: bool) -> None:
-        verdict = decide(table, group, absorbing)
-        counts["tables"] += 1
-        counts[f"{'with' if absorbing else 'without'} ∞"] += 1
-        counts["unknown"] += verdict.status == "unknown"
-        counts["wrong"] += verdict.status == ("not-in-class" if member else "in-class")
-        if verdict.witness is not None:
-            counts["witness refused"] += not check_witness(table, group, absorbing, verdict.witness)
-        if verdict.obstruction is not None:
-            counts["proof refused"] += not check_obstruction(table, group, absorbing, verdict.obstruction)
-
-    for group, absorbing in product((1, 2, 3, 4, (2, 2)), (False, True)):
-        members = tables_in_class((3, 3), 3, group, absorbing)
-        for entries in product(range(3), repeat=9):
-            compare(np.array(entries).reshape(3, 3), group, absorbing, entries in members)
-        print(group, absorbing, dict(counts), flush=True)
-    for table, group, absorbing in tiny(args.count or 10_000, seed=0):
-        compare(table, group, absorbing, in_class_by_force(table, group, absorbing))
-    print(dict(counts), flush=True)
-    return {name: counts[name] for name in ("tables", "without ∞", "with ∞", "unknown", "wrong", "witness refused",
-                                            "proof refused")}  # fmt: skip
-
-
-PARTS = {"named": named, "grid": measured_grid, "planted": measured_planted, "truth": truth}
+PARTS = {"named": named, "grid": measured_grid, "planted": measured_planted}
 
 
 def main() -> None:

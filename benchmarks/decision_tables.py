@@ -1,4 +1,4 @@
-"""The tables that the decision is measured on: textbook functions, planted functions of twelve kinds, tiny tables."""
+"""The tables that the decision is measured on: textbook functions, and planted functions of twelve kinds."""
 
 from __future__ import annotations
 
@@ -84,24 +84,3 @@ def places(kind: str, order: int, p: int, rng: np.random.Generator) -> np.ndarra
     if kind == "near-constant":
         return rng.permutation(np.concatenate([rng.integers(0, order, 3), np.zeros(p - 3, dtype=np.int64)]))
     return rng.integers(0, order, p)
-
-
-def tiny(count: int, seed: int) -> Iterator[tuple[np.ndarray, int | tuple[int, ...], bool]]:
-    """Small tables of any shape, random or planted with a cell changed now and then, some with unknown cells."""
-    rng = np.random.default_rng(seed)
-    for k in range(count):
-        rows, columns = rng.integers(2, 6, 2)
-        group: int | tuple[int, ...] = int(rng.integers(1, 6 if max(rows, columns) < 5 else 5))
-        if group == 4 and k % 2:
-            group = (2, 2)
-        order = int(np.prod(group))
-        values = int(rng.integers(2, 6))
-        table = rng.integers(0, values, (rows, columns))
-        if k % 4 and isinstance(group, int):
-            g1, g2 = rng.integers(0, order, rows), rng.integers(0, order, columns)
-            table = rng.integers(0, values, order)[np.add.outer(g1, g2) % order]
-        if k % 4 == 2:
-            table[rng.integers(rows), rng.integers(columns)] = rng.integers(values)
-        if k % 8 > 5:
-            table = np.where(rng.random(table.shape) < 0.3, -1, table)
-        yield table, group, bool(k // 8 % 2)

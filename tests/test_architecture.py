@@ -21,10 +21,15 @@ ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
 ORDER = [
     *(
         "errors",
-        "files",
-        "compilation_cache",
         "results",
+        "printing",
+        "files",
+        "locks",
+        "stores",
+        "compilation_cache",
         "progress",
+        "workers",
+        "ray_workers",
         "algebra",
         "separable",
         "networks",

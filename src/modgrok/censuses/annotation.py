@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from modgrok.censuses import store
 from modgrok.censuses.families import make_table
+from modgrok.censuses.store import ANNOTATIONS
+from modgrok.locks import locked
 from modgrok.progress import Progress
 from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
@@ -30,22 +32,8 @@ from modgrok.separable.symmetries import symmetries
 
 EFFORT = 0.25
 """How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""
-
-ANNOTATIONS = pa.schema(
-    [
-        ("verdict", pa.string()),
-        ("verdict_family", pa.string()),
-        ("redundancy", pa.float64()),
-        ("permuted_redundancy", pa.float64()),
-        ("orbit_redundancy", pa.float64()),
-        ("effective_rank", pa.float64()),
-        ("unfolding_norm", pa.float64()),
-        ("shifts", pa.int64()),
-        ("scalings", pa.int64()),
-        ("characters", pa.float64()),
-        ("entropy", pa.float64()),
-    ]
-)
+ALWAYS = ("verdict", "effective_rank", "unfolding_norm", "shifts", "characters", "entropy")
+"""What every annotated row has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,13 +60,21 @@ def annotate(folder: str | Path, *, progress: Progress | None = None) -> Annotat
     Returns:
         An `Annotated`: how many rows there are, and how many were annotated now.
     """
-    started, folder = time.perf_counter(), Path(folder)
+    folder = Path(folder)
+    store.load_stored_plan(folder)
+    with locked(folder):
+        return annotate_missing(folder, progress=progress)
+
+
+def annotate_missing(folder: Path, *, progress: Progress | None = None) -> Annotated:
+    """`annotate` in a folder that is this process's."""
+    started = time.perf_counter()
     rows = store.read_rows(folder)
     columns: dict[str, list[Any]] = {
         field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
         for field in ANNOTATIONS
     }
-    missing = [k for k, known in enumerate(columns["entropy"]) if known is None]
+    missing = [k for k, known in enumerate(zip(*(columns[name] for name in ALWAYS), strict=True)) if None in known]
     keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
     missing.sort(key=lambda k: tuple(keys[k].values()))
     for done, k in enumerate(missing):

@@ -99,14 +99,20 @@ def part_size(shape: Shape, networks: int, steps: int, total: float) -> int:
     return -(-networks // count)
 
 
-def slice_of(whole: list[Part], steps: int, text: str) -> list[Part]:
-    """Slice K of N of the parts, "K/N": neighbours, which share programs, and about as much work as in any other."""
+def slice_numbers(text: str) -> tuple[int, int]:
+    """K and N of "K/N"."""
     try:
         k, n = (int(word) for word in text.split("/"))
     except ValueError:
         k, n = 0, 0
     if not 1 <= k <= n:
         raise InputError(f"a part is K/N, slice K of N with 1 <= K <= N, for example 3/8; got {text!r}")
+    return k, n
+
+
+def slice_of(whole: list[Part], steps: int, text: str) -> list[Part]:
+    """Slice K of N of the parts, "K/N": neighbours, which share programs, and about as much work as in any other."""
+    k, n = slice_numbers(text)
     costs = [work(part.shape, steps) * part.size for part in whole]
     total, before, chosen = sum(costs), 0.0, []
     for part, cost in zip(whole, costs, strict=True):

@@ -1,7 +1,7 @@
 """The truth about small tables, by trying everything: what the decision is measured against. It shares no code with it.
 
-g1 goes through all placements of the rows; columns are placed one after another, each wherever the values of h that
-are fixed so far allow it. Use it for tables of a few lines and groups of a few elements.
+All functions but the last go through all their placements; the columns are then placed one after another, each wherever
+the values of h that are fixed so far allow it. Use it for tables of a few lines and groups of a few elements.
 """
 
 from __future__ import annotations
@@ -25,22 +25,34 @@ def group_table(moduli: tuple[int, ...], absorbing: bool) -> list[list[int]]:
     return table
 
 
-def in_class_by_force(table: Int[np.ndarray, "p q"], group: int | tuple[int, ...], absorbing: bool) -> bool:
-    """Whether f(a, b) = h(g1(a) + g2(b)) on every known cell (those not below 0), for some g1, g2 and h."""
+def in_class_by_force(table: Int[np.ndarray, "p ..."], group: int | tuple[int, ...], absorbing: bool) -> bool:
+    """Whether f(a, b, …) = h(g1(a) + g2(b) + …) on every known cell (those not below 0), for some g1, g2, … and h."""
     sums = group_table((group,) if isinstance(group, int) else group, absorbing)
     elements = range(len(sums))
-    columns = [[(a, v) for a, v in enumerate(column) if v >= 0] for column in np.asarray(table).T.tolist()]
+    *first, _ = table.shape
+    columns = np.asarray(table).reshape(-1, table.shape[-1]).T.tolist()
+    known = [[(a, v) for a, v in enumerate(column) if v >= 0] for column in columns]
 
-    def extends(g1: tuple[int, ...], h: dict[int, int], b: int) -> bool:
-        if b == len(columns):
+    def extends(places: list[int], h: dict[int, int], b: int) -> bool:
+        if b == len(known):
             return True
         for y in elements:
             larger = dict(h)
-            if all(larger.setdefault(sums[g1[a]][y], v) == v for a, v in columns[b]) and extends(g1, larger, b + 1):
+            if all(larger.setdefault(sums[places[a]][y], v) == v for a, v in known[b]) and extends(
+                places, larger, b + 1
+            ):
                 return True
         return False
 
-    return any(extends(g1, {}, 0) for g1 in product(elements, repeat=len(table)))
+    def places(g: list[tuple[int, ...]]) -> list[int]:
+        """The sum of all but the last function, for each row of the table with their variables taken together."""
+        found = list(g[0])
+        for part in g[1:]:
+            found = [sums[x][y] for x in found for y in part]
+        return found
+
+    every_g = product(*(list(product(elements, repeat=n)) for n in first))
+    return any(extends(places(list(g)), {}, 0) for g in every_g)
 
 
 def tables_in_class(

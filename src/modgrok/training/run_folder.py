@@ -9,13 +9,11 @@ snapshots.safetensors   the network at logarithmically spaced steps, where they 
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
 curves.png, .svg        the figure of the training
-running.json            which process trains it, as long as it does
+running.json            which process trains it, as long as it does (`modgrok.locks`)
 """
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,9 +27,11 @@ from modgrok.algebra.expression import parse, to_text
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.files import claim_folder, whole_file, write_json
+from modgrok.locks import RUNNING, holder, locked
 from modgrok.networks.storage import WEIGHTS
 from modgrok.results import field_values
+from modgrok.stores import DamagedError, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.snapshots import SNAPSHOTS
 
@@ -44,8 +44,9 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
 )
 FUNCTION = "function.npy"
 FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
-RUNNING = "running.json"
 MADE_BY = "modgrok train"
+AGAIN = f"`{MADE_BY} --resume` makes it again"
+"""What to do about a damaged file of a run: the checkpoint has all that the others are made from."""
 LONGEST_NAME = 40
 """Characters of an expression in the name of a folder."""
 
@@ -89,13 +90,14 @@ def load_config(folder: Path) -> TrainConfig:
     """The config of the run in a folder."""
     if not (folder / CONFIG).exists():
         raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
-    stored = read_json(folder / CONFIG)
+    remedy = f"train again with --overwrite, --out {folder}"
+    stored = read_object(folder / CONFIG, {"expression": str, "modulus": int}, remedy)
     try:
         if "function" in stored:
             stored |= {"function": load_function(folder, stored)}
         return TrainConfig(**stored)
-    except (TypeError, KeyError) as error:
-        raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DamagedError(f"{folder / CONFIG} is not the config of a run ({error}); {remedy}") from None
 
 
 def load_function(folder: Path, stored: dict[str, Any]) -> Function:
@@ -112,10 +114,11 @@ def is_finished(config: TrainConfig, folder: Path) -> bool:
     """Has the run of this config already taken all its steps in this folder?"""
     if not (folder / RESULT).exists():
         return False
-    result = read_json(folder / RESULT)
-    if not (isinstance(result, dict) and result.get("finished")):
+    try:
+        result = read_object(folder / RESULT, {"finished": bool, "step": int}, AGAIN)
+    except DamagedError:
         return False
-    return not difference(load_config(folder), config) and result.get("step") == config.steps
+    return result["finished"] and result["step"] == config.steps and not difference(load_config(folder), config)
 
 
 def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:
@@ -151,25 +154,13 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
 
 
 @contextmanager
-def marked_as_running(folder: Path) -> Iterator[None]:
-    """Says in the folder, as long as the block runs, that this process trains it."""
-    write_json(folder / RUNNING, {"pid": os.getpid(), "host": socket.gethostname()})
-    try:
+def owned(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> Iterator[None]:
+    """`folder` is this config's, and nobody else writes to it, as long as the block runs."""
+    with locked(folder):
+        claim(config, folder, overwrite=overwrite)
         yield
-    finally:
-        (folder / RUNNING).unlink(missing_ok=True)
 
 
 def is_running(folder: Path) -> bool:
     """Does a process train the run in a folder? One that was killed left its mark, but is no longer there."""
-    if not (folder / RUNNING).exists():
-        return False
-    try:
-        mark = read_json(folder / RUNNING)
-        if mark["host"] == socket.gethostname() and os.name == "posix":
-            os.kill(mark["pid"], 0)
-    except (InputError, ProcessLookupError):
-        return False
-    except PermissionError:
-        pass  # the process of another user
-    return True
+    return holder(folder / RUNNING) is not None
