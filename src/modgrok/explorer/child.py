@@ -49,9 +49,10 @@ QUESTIONS = {
     "paper_figure": "papers",
 }
 """Each question, and the module of this room that has a function of its name."""
-SECONDS_OF_PEACE = 0.5
 TASKS = ("training", "probe", "reproduction")
 """Long work; its functions are in `tasks`."""
+SECONDS_OF_PEACE = 0.5
+"""Without a question, before something is imported for later."""
 
 
 class Outbox:
@@ -137,7 +138,7 @@ def find(name: str) -> Callable[[dict[str, Any], Callable[[], bool], Outbox], An
 
 
 def warm(inbox: Inbox) -> None:
-    """Import what most questions need, JAX among it, at moments when nobody asks: the first verdicts need none of it."""
+    """Import what most questions need, JAX among it, when nobody asks: the first verdicts need none of it."""
     for module in ("functions", "networks", "runs", "settings"):
         import_module(f"modgrok.explorer.{module}")
         time.sleep(SECONDS_OF_PEACE)
