@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,6 +21,8 @@ from modgrok.workers import Done, Task, Threads, Workers
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
 """What the option --ray says of itself."""
+START = "start one with `ray start --head`, or give --ray local"
+SECONDS_TO_ANSWER = 5.0
 RETRIES = 20
 """How often a task is tried again after the death of its worker; one that kills every worker must come to an end."""
 TASKS_PER_DEVICE = 2
@@ -132,6 +135,12 @@ def check_ray(address: str | None) -> None:
     if address not in ("local", "auto") and not re.fullmatch(r"[^:/\s]+:\d+", address):
         raise InputError(f"ray is local, auto or the HOST:PORT of a cluster, such as 10.0.0.5:6379; got {address!r}")
     the_extra(address)
+    if ":" in address:
+        host, port = address.split(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+        except (OSError, OverflowError) as error:  # Ray itself would wait for minutes
+            raise InputError(f"nobody answers at {address}: {error}; {START}") from None
 
 
 def the_extra(address: str) -> ModuleType:
@@ -154,8 +163,13 @@ def connect(ray: ModuleType, address: str) -> None:
     own = {"include_dashboard": False} if address == "local" else {}
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(
-            f"no Ray cluster at {address!r}: {reason}; start one with `ray start --head`, or give --ray local"
-        ) from None
+    except ConnectionError as error:
+        if address == "auto":
+            raise InputError(f"this machine belongs to no Ray cluster; {START}") from None
+        raise InputError(f"no Ray cluster at {address}: {first_line(error)}; {START}") from None
+    except (RuntimeError, ValueError, OSError) as error:
+        raise InputError(f"Ray does not start: {first_line(error)}; {START}") from None
+
+
+def first_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[0]

@@ -122,6 +122,7 @@ def preparing_processes() -> ProcessPoolExecutor:
 
 def leave_the_gpu_alone() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    os.nice(10)  # the compiler goes first: without a program no table can be trained on
 
 
 @cache
