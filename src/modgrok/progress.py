@@ -43,7 +43,12 @@ def progress_bar(console: Console, what: str) -> Iterator[Progress]:
         show = notebook_output()
         yield lambda done, total: show(html_bar(what, done, total), done >= total)
     elif console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
         with Bar(*columns, RateColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
@@ -76,7 +81,7 @@ def line_every_few_seconds(console: Console, text: Callable[[], str]) -> Iterato
         pause = QUIET_SECONDS
         while not ended.wait(pause):
             passed = f"{time.monotonic() - began:.0f} s"
-            console.print(f"{text()} ({passed})", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"{text()} ({passed})", soft_wrap=True)
             pause = SECONDS_BETWEEN_LINES
 
     thread = threading.Thread(target=speak, daemon=True)

@@ -24,6 +24,7 @@ from modgrok.locks import locked
 from modgrok.progress import Progress
 from modgrok.ray_workers import RayWorkers, check_ray
 from modgrok.results import Result
+from modgrok.stores import set_aside
 from modgrok.training.steps import Shape
 from modgrok.workers import Workers, in_window
 
@@ -165,8 +166,8 @@ def train_missing(
     began = time.monotonic()
     asked = parts(plan) if part is None else slice_of(parts(plan), plan.steps[-1], part)
     store.claim(plan, folder)
-    finished = store.finished_networks(folder)
-    todo = [p for p in asked if not all(member.number in finished for member in p.members)]
+    store.set_damaged_aside(plan, folder)
+    todo = unfinished_parts(asked, folder)
     ledger = Ledger(asked, todo, plan.steps[-1], began)
     if not todo:
         return ledger.training(True, 1)
@@ -174,7 +175,7 @@ def train_missing(
     def unfinished() -> Iterator[Work]:
         """Parts to begin: those that no other process has finished meanwhile, while there is time."""
         for p in todo:
-            if (path := store.part_path(folder, p.number)).exists() and len(store.read_file(path)):
+            if store.part_path(folder, p.number).exists():
                 ledger.leave(p)
             elif p is todo[0] or ledger.in_time(time_limit):
                 yield Work(p, plan.steps) if ray is None else Work(p, plan.steps, tables_in_files(p))
@@ -192,6 +193,18 @@ def train_missing(
     finally:
         workers.close()
     return ledger.training(ledger.left == 0, devices)
+
+
+def unfinished_parts(asked: Sequence[Part], folder: Path) -> list[Part]:
+    """The parts that have networks to train; a file that bears a part's name but lacks its networks is set aside."""
+    while True:
+        finished = store.finished_networks(folder)
+        todo = [part for part in asked if not all(member.number in finished for member in part.members)]
+        wrong = [path for part in todo if (path := store.part_path(folder, part.number)).exists()]
+        if not wrong:
+            return todo
+        for path in wrong:
+            set_aside(path, "it lacks networks of its part")
 
 
 class Ledger:

@@ -17,8 +17,9 @@ from modgrok.censuses.neighbourhood import neighbours
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
-from modgrok.commands.common import facts_table
+from modgrok.commands.common import facts_table, text_table
 from modgrok.errors import InputError
+from modgrok.printing import visible
 from modgrok.progress import progress_bar
 from modgrok.ray_workers import WHERE
 from modgrok.results import Result, plain
@@ -130,7 +131,6 @@ def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
             f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
             f"rows {shape.train_rows}; {done.networks_per_second:.3g} networks a second, "
             f"about {done.seconds_left:.0f} s left",
-            highlight=False,
             soft_wrap=True,
         )
 
@@ -204,18 +204,15 @@ def show(result: Result, console: Console, args: argparse.Namespace) -> None:
         console.print(rows_table(result.errors.errors_by_setting))
         console.print(rows_table(result.errors.errors_by_family))
     facts = {name: value for name, value in result.to_json().items() if not isinstance(value, (list, dict))}
-    console.print(facts_table({name: cell(value) for name, value in facts.items()}), highlight=False)
+    console.print(facts_table({name: cell(value) for name, value in facts.items()}))
     for path in result.to_json()["files"]:
-        console.print(path, highlight=False, soft_wrap=True)
+        console.print(visible(path), soft_wrap=True)
 
 
 def rows_table(found: Iterable[Any]) -> Table:
     """Results, or objects of JSON, as a table."""
     rows = [plain(row) for row in found]
-    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*map(cell, row.values()))
-    return table
+    return text_table(tuple(rows[0]) if rows else (), [[cell(value) for value in row.values()] for row in rows])
 
 
 def cell(value: Any) -> str:

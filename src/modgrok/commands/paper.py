@@ -87,7 +87,7 @@ def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
             time_limit=args.time_limit,
             ray=args.ray,
             progress=progress,
-            say=lambda text: console.print(text, highlight=False, markup=False),
+            say=lambda text: console.print(text),
         )
 
 

@@ -12,9 +12,9 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any
 
-from modgrok.files import read_json
 from modgrok.loss_law.curve import Curve
 from modgrok.results import Result
+from modgrok.stores import DamagedError, read_object
 
 
 @dataclass(frozen=True)
@@ -59,16 +59,20 @@ def calibration() -> Calibration:
 
 def read_calibration(path: Path) -> Calibration:
     """The calibration in a file that `modgrok census fit` wrote."""
-    stored = read_json(path)
-    return Calibration(
-        **stored
-        | {
-            "covers": {name: tuple(span) for name, span in stored["covers"].items()},
-            "random_odds": tuple(stored["random_odds"]),
-            "curve": curve_from(stored["curve"]),
-            "settings": tuple(SettingCurve(**with_curve(entry)) for entry in stored["settings"]),
-        }
-    )
+    kinds = {"covers": dict, "random_odds": list, "curve": dict, "settings": list}
+    stored = read_object(path, kinds, "`modgrok census fit` makes it")
+    try:
+        return Calibration(
+            **stored
+            | {
+                "covers": {name: tuple(span) for name, span in stored["covers"].items()},
+                "random_odds": tuple(stored["random_odds"]),
+                "curve": curve_from(stored["curve"]),
+                "settings": tuple(SettingCurve(**with_curve(entry)) for entry in stored["settings"]),
+            }
+        )
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DamagedError(f"{path} is no calibration ({error}); `modgrok census fit` makes it") from None
 
 
 def with_curve(stored: dict[str, Any]) -> dict[str, Any]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import jax
 import numpy as np
-from rich.console import Console
 
+from modgrok import printing
 from modgrok.algebra.function import FunctionLike
 from modgrok.files import write_parquet
 from modgrok.networks.network import Network
+from modgrok.stores import DamagedError, set_aside
 from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.live import OnPoint, Point, live_view
@@ -26,7 +27,7 @@ from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, 
 
 SECONDS_BETWEEN_METRICS = 1.0
 """How often a folder shows to others (`modgrok watch`) how far its training is."""
-LOOKS_PER_SECOND = 12.0
+LOOKS_PER_SECOND = 11.0
 """About how often somebody who looks on is shown the training."""
 
 
@@ -148,10 +149,11 @@ def train_config(
     """
     folder = None if out is None else Path(out)
     if folder is not None and not overwrite and is_finished(config, folder):
-        return load_run(folder)
+        with suppress(DamagedError):  # then it is written again below, from its checkpoint
+            return load_run(folder)
     check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
-    console = Console(stderr=True)
+    console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     with (
         nullcontext() if folder is None else owned(config, folder, overwrite=overwrite),
@@ -174,7 +176,7 @@ def sitting(
     """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so."""
     fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
-    training = fresh if folder is None else load_checkpoint(config, folder / CHECKPOINT, fresh)
+    training = fresh if folder is None else last_checkpoint(config, folder, fresh)
     training = training.compiled()
     diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
@@ -216,6 +218,22 @@ def sitting(
         diary.checkpoint(folder, training)
         write_run(run, folder)
     return run
+
+
+def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Training:
+    """The training as its folder holds it; from the beginning where its checkpoint or its snapshots are damaged."""
+    checkpoint = folder / CHECKPOINT
+    try:
+        if config.snapshots:
+            snapshots_in(folder)
+    except DamagedError as error:
+        checkpoint.unlink(missing_ok=True)  # those of earlier steps are made again, too
+        set_aside(folder / SNAPSHOTS, error)
+    try:
+        return load_checkpoint(config, checkpoint, fresh)
+    except DamagedError as error:
+        set_aside(checkpoint, error)
+        return fresh
 
 
 def look_steps(now: int, until: int, first: int, seconds: float) -> range:

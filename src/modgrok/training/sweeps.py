@@ -24,22 +24,23 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from modgrok import printing
 from modgrok.algebra.function import FunctionLike
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.files import claim_folder, whole_file, write_json
 from modgrok.locks import locked
 from modgrok.progress import Progress, progress_bar
 from modgrok.ray_workers import RayWorkers, check_ray
+from modgrok.stores import DamagedError, read_object, read_rows, set_aside
 from modgrok.training.checkpoints import begin
-from modgrok.training.config import Task
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import pick
 from modgrok.training.run_folder import function_name
 from modgrok.training.steps import Shape
-from modgrok.training.sweep_parts import TrainedPart, Work, train_part
+from modgrok.training.sweep_parts import ROWS, TrainedPart, Work, train_part
 from modgrok.training.sweep_plan import Device, Part, SweepPlan, groups_of, parts_of, plan_of, this_device
-from modgrok.training.sweep_result import Sweep
+from modgrok.training.sweep_result import CURVE, Sweep
 from modgrok.workers import ThisThread, in_window
 
 PLAN, TABLE, WEIGHTS = "sweep.json", "sweep.parquet", "weights"
@@ -114,7 +115,7 @@ def run_tasks(
     live: bool | None,
 ) -> Sweep:
     """`run_plan` in a folder that is this process's."""
-    began, console = time.perf_counter(), Console(stderr=True)
+    began, console = time.perf_counter(), printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     files: tuple[Path, ...] = ()
     if folder is not None:
@@ -128,15 +129,18 @@ def run_tasks(
     return found if folder is None else found.drawn()
 
 
+REMEDY = "choose another folder: out= (--out)"
+
+
 def check_claim(plan: SweepPlan, folder: Path, keep_weights: bool) -> None:
     """Refuse a folder that holds something else than this sweep."""
     wanted = claimed(plan, keep_weights)
 
     def difference() -> str:
-        stored = read_json(folder / PLAN)
+        stored = read_object(folder / PLAN, {"parts": list}, REMEDY)
         return "" if {name: stored.get(name) for name in wanted} == wanted else "sweep"
 
-    claim_folder(folder, PLAN, difference, hint="choose another folder: out= (--out)")
+    claim_folder(folder, PLAN, difference, hint=REMEDY)
 
 
 def claimed(plan: SweepPlan, keep_weights: bool) -> dict[str, Any]:
@@ -149,14 +153,29 @@ Groups = list[tuple[Shape, list[Part]]]
 def claim(plan: SweepPlan, folder: Path, groups: Groups, keep_weights: bool) -> Groups:
     """Write down the parts of a sweep; one that was begun before has those that it began with."""
     if (folder / PLAN).exists():
-        stored = read_json(folder / PLAN)["parts"]
-        return [
-            (shape, [Part(tuple(part["networks"]), part["size"]) for part in parts])
-            for (shape, _), parts in zip(groups, stored, strict=True)
-        ]
+        return stored_parts(folder / PLAN, groups)
     parts = [[asdict(part) for part in parts] for _, parts in groups]
     write_json(folder / PLAN, claimed(plan, keep_weights) | {"parts": parts})
     return groups
+
+
+def stored_parts(path: Path, groups: Groups) -> Groups:
+    """The parts with which the sweep of a folder began; another machine may have cut it into others than these."""
+    stored = read_object(path, {"parts": list}, REMEDY)["parts"]
+    try:
+        found = [
+            (shape, [Part(tuple(part["networks"]), part["size"]) for part in parts])
+            for (shape, _), parts in zip(groups, stored, strict=True)
+        ]
+    except (TypeError, KeyError, ValueError) as error:
+        raise DamagedError(f"{path} is not the plan of a sweep ({error}); {REMEDY}") from None
+    for (_, wanted), (_, parts) in zip(groups, found, strict=True):
+        members = sorted(number for part in wanted for number in part.networks)
+        if members != sorted(number for part in parts for number in part.networks):
+            raise DamagedError(f"{path} has other networks than the sweep; {REMEDY}")
+        if any(not (isinstance(part.size, int) and len(part.networks) <= part.size < 2**20) for part in parts):
+            raise DamagedError(f"{path} has parts of impossible sizes; {REMEDY}")
+    return found
 
 
 class Steps:
@@ -183,16 +202,17 @@ def all_rows(
     progress: Progress | None,
 ) -> tuple[pa.Table, int]:
     """Every row of the plan, and how many programs were compiled; parts that are done are read, not trained."""
-    if folder is not None and (folder / TABLE).exists():
-        return read_rows(folder / TABLE), 0
+    if folder is not None and (rows := whole_rows(folder / TABLE, range(len(plan.configs)), plan.configs)) is not None:
+        return rows, 0
     steps = Steps(progress, sum(config.steps for config in plan.configs))
     with closing(sweep_workers(ray, steps)) as workers:
         device = workers.ask(this_device) if isinstance(workers, RayWorkers) else this_device()
         tables, missing, compilations = [], [], 0
         for work in works(plan, tasks, folder, keep_weights, device):
             path = part_path(folder, work.part)
-            if path is not None and path.exists():
-                tables.append(read_rows(path))
+            rows = None if path is None else whole_rows(path, work.part.networks, work.configs)
+            if rows is not None:
+                tables.append(rows)
                 steps.add(work.steps)
             else:
                 missing.append(work)
@@ -245,14 +265,25 @@ def write_weights(folder: Path, work: Work, params: Any) -> None:
 
 def write_rows(path: Path, rows: pa.Table) -> None:
     with whole_file(path) as temporary:
-        pq.write_table(rows, temporary, compression="zstd")
+        pq.write_table(rows, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_rows(path: Path) -> pa.Table:
+def whole_rows(path: Path, networks: Sequence[int], configs: Sequence[TrainConfig]) -> pa.Table | None:
+    """The rows of these networks in a file; None where there is none, or where it was damaged and is set aside."""
+    if not path.exists():
+        return None
     try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; remove it and run the sweep again") from None
+        rows = read_rows(path, ROWS, "it is trained again", filled=("network", "outcome", f"step{CURVE}"))
+        if sorted(rows["network"].to_pylist()) != sorted(networks):
+            raise DamagedError(f"{path} holds other networks than it must")
+        steps = dict(zip(networks, (config.measured_steps() for config in configs), strict=True))
+        for number, curve in zip(rows["network"].to_pylist(), rows[f"step{CURVE}"].to_pylist(), strict=True):
+            if curve != steps[number]:
+                raise DamagedError(f"{path} lacks measured steps of network {number}")
+        return rows
+    except DamagedError as error:
+        set_aside(path, error)
+        return None
 
 
 def finish(folder: Path, rows: pa.Table) -> tuple[Path, ...]:
