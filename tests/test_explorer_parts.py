@@ -7,17 +7,19 @@ import base64
 import json
 import struct
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from modgrok.errors import InputError
-from modgrok.explorer import censuses, functions, networks, papers, serving, settings
+from modgrok.explorer import censuses, functions, networks, papers, serving, settings, views
 from modgrok.explorer import events as stream
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
+from modgrok.training.runs import train
 
 PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
 
@@ -210,6 +212,18 @@ def test_a_question_that_nobody_waits_for_is_not_asked(monkeypatch):
             await worker.close()
 
     asyncio.run(check())
+
+
+def test_neurons_that_die_give_their_places_to_the_largest_of_the_others():
+    network = train("n1 + n2", 7, width=30, steps=2).network
+    shown = views.still_shown(network, None)
+    dead = shown[2]
+    embed, readout = (np.array(weights) for weights in (network.params.embed, network.params.readout))
+    embed[..., dead], readout[dead] = 0, 0
+    dying = replace(network, params=replace(network.params, embed=embed, readout=readout))
+    later = views.still_shown(dying, shown)
+    assert dead not in later and len(set(later)) == len(shown) == views.MOST_NEURONS
+    assert [k for k in later if k in shown] == [k for k in shown if k != dead]
 
 
 # ------------------------------------------------------------------------------------------ serving

@@ -124,6 +124,8 @@ def test_bad_trainings_are_refused_and_leave_no_folder(server, folder, body, wor
 
 def test_what_is_no_object_or_too_large_is_refused(server):
     assert server.post("/api/trainings", [1])[0] == 400
+    deep, headers = b"[" * 50_000, {"X_Modgrok_Token": server.token, "Content_Type": "application/json"}
+    assert server.request("POST", "/api/trainings", deep, **headers)[0].status == 400
     response, _ = server.request("POST", "/api/trainings", b"{}", X_Modgrok_Token=server.token)
     assert response.status == 400
     response, content = server.request("POST", "/api/trainings", b" " * (1 << 17), X_Modgrok_Token=server.token)
@@ -297,6 +299,7 @@ def test_the_queue_stopping_and_going_on(server):
     first, second = (server.post("/api/trainings", body)[1] for body in bodies)
     assert server.post("/api/trainings", bodies[0])[1]["job"] == first["job"]
     next(data for name, data, _ in events if name == "point" and data["measured"])
+    assert server.post("/api/trainings", bodies[0])[1]["job"] == first["job"]
     queue = server.get("/api/runs")[1]["queue"]
     assert [(job["run"], job["state"]) for job in queue] == [(first["run"], "running"), (second["run"], "queued")]
     assert server.post("/api/trainings/stop", {"run": second["run"]})[1]["state"] == "removed"
