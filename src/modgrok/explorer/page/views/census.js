@@ -63,9 +63,16 @@ class CensusView {
     this.detail.textContent = `${what} mod ${points.modulus[at]} · ${found.families[points.family[at]]} · trained on ${percent(points.fraction[at])} · loss ${figure(points.loss[at])} · test accuracy ${percent(points.accuracy[at])}`;
   }
 
-  visit(at) {
-    const expression = this.found.expression[at];
-    if (expression) this.app.go({ expression, mod: this.points.modulus[at], table: "", view: "verdict", family: "", modulus: "" }, { subject: true });
+  async visit(at) {
+    const { found, points } = this;
+    const open = (subject) => this.app.go({ ...subject, view: "verdict", family: "", modulus: "" }, { subject: true });
+    if (found.expression[at]) { open({ expression: found.expression[at], mod: points.modulus[at], table: "" }); return; }
+    try {
+      const { table } = await get("census/table", { family: found.families[points.family[at]], modulus: points.modulus[at], seed: found.seed[at] });
+      open({ expression: "", mod: "", table });
+    } catch (error) {
+      replace(this.status, notice(error.message));
+    }
   }
 }
 
