@@ -57,13 +57,13 @@ class Onlooker:
     def picture(self, point: Point, about: dict[str, Any]) -> None:
         """The table and the neurons; the next ones when so much time has passed that they stay a small share of it."""
         assert point.network is not None
-        started = time.perf_counter()
+        started, first = time.perf_counter(), self.cells is None
         network = point.network()
         self.cells = self.cells or Cells(network)
         self.emit("table", {**about, **self.cells.view(network)})
         self.shown = still_shown(network, self.shown)
         self.emit("neurons", {**about, **neuron_view(network, shown=self.shown)})
-        took = time.perf_counter() - started
+        took = 0.0 if first else time.perf_counter() - started  # the first ones compile, which is not to be waited for
         self.next_picture = time.perf_counter() + max(SECONDS_BETWEEN_PICTURES, took / SHARE_OF_PICTURES)
 
 
