@@ -237,9 +237,9 @@ def test_a_training_is_watched_left_and_found_again(page, server):
 
 def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     open_view(page, "training", "n1 n2", 7)
-    start_training(page, width=32, steps=60000, seed=1)
+    start_training(page, width=32, steps=200000, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
-    start_training(page, width=32, steps=60000, seed=2)
+    start_training(page, width=32, steps=200000, seed=2)
     page.locator(".run-line", has_text="waiting").wait_for()
     page.get_by_role("button", name="Stop", exact=True).click()
     page.locator(".run-line", has_text="waiting").wait_for(state="detached")
