@@ -1,9 +1,9 @@
 """(c) Options: every numeric option of every command at 0, −1, huge, tiny, nan, inf and words.
 
-The options are read from the parsers, so a new one is tried by being there. A command is called in a folder with a small
-example of what it needs, and must end with 0, 1, 2 or 130, print one JSON object if it ends with 0 or 1, and one clear
-line if it ends with 2. Numbers that would be accepted and take forever (a width of a billion) are not asked for: huge
-is 10³⁰.
+The options are read from the parsers, so a new one is tried by being there. A command is called in a folder with a
+small example of what it needs, and must end with 0, 1, 2 or 130, print one JSON object if it ends with 0 or 1, and one
+clear line if it ends with 2. Numbers that would be accepted and take forever (a width of a billion) are not asked for:
+huge is 10³⁰.
 """
 
 from __future__ import annotations
