@@ -13,7 +13,7 @@ from strong_rows import strong_rows as rows
 from modgrok.errors import InputError
 from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.reproduction.rest import Outcome, outcome_of
+from modgrok.reproduction.rest import Outcome, learned_at, outcome_of
 from modgrok.training.config import TrainConfig
 
 POLYNOMIAL = "(2n1 + 3n2)^4"
@@ -82,7 +82,7 @@ def curve(accuracies: list[float], losses: list[float] | None = None) -> dict[st
 
 
 def test_a_curve_tells_learned_from_late_from_rising_from_rest():
-    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0]), usual_steps=2) is Outcome.LEARNED
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0]), usual_steps=3) is Outcome.LEARNED
     assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0]), usual_steps=1) is Outcome.LATE
     assert outcome_of(curve([0.1] * 8 + [0.12] * 8), 2) is Outcome.RISING
     assert outcome_of(curve([0.1] * 16), 2) is Outcome.REST
@@ -93,18 +93,21 @@ def test_a_curve_tells_learned_from_late_from_rising_from_rest():
 
 def test_one_bad_step_at_the_end_says_nothing():
     assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0, 0.2]), 1) is Outcome.LATE
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0] + [0.2] * 8), 1) is Outcome.LATE, "learned once is learned"
+    assert learned_at(curve([0.1, 0.1, 0.1, 1.0, 1.0, 0.1, 1.0, 1.0])) == 7
     assert outcome_of(curve([0.1] * 15 + [0.9]), 1) is Outcome.REST
 
 
-def test_what_was_not_learned_is_looked_at_in_four_ways_the_plainest_of_every_setting_first():
+def test_what_was_not_learned_is_looked_at_in_six_ways_the_plainest_of_every_setting_first():
     groups = [strong_plan.first_look(name, TrainConfig("n1 + n2", 23, width=8, steps=10), 2) for name in "AB"]
     missing = {POLYNOMIAL: 0.5}
     stored = rows("A", missing, rate=0.02) + rows("A", {POLYNOMIAL: 0.7}, rate=0.03) + rows("B", missing)
     looks = strong.second_looks(groups, stored)
-    assert [look.setting for look in looks] == ["A", "B"] * 4
-    assert {(look.config.steps, look.polynomials) for look in looks} == {(200, (POLYNOMIAL,))}
-    chosen = [(look.fractions, look.variants[0]) for look in looks[::2]]
-    assert chosen == [((0.5,), (0.03, 1.0)), ((0.8,), (0.03, 1.0)), ((0.5,), (0.009, 1.0)), ((0.8,), (0.009, 1.0))]
+    assert [look.setting for look in looks] == ["A", "B"] * 6
+    assert {(look.config.steps, look.polynomials) for look in looks} == {(400, (POLYNOMIAL,))}
+    chosen = [(*look.fractions, *look.variants[0]) for look in looks[::2]]
+    rates = [(0.03, 1.0), (0.009, 1.0), (0.03, 3.0)]
+    assert chosen == [(fraction, *variant) for variant in rates for fraction in (0.5, 0.8)]
     assert strong.second_looks(groups, rows("A") + rows("B")) == []
 
 
@@ -128,10 +131,21 @@ def test_a_look_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(tmp_path,
     assert strong_longer.train_looks(looks, tmp_path / "parts", end=0.0) == whole, "what is stored is read"
 
 
+def test_without_its_checkpoint_a_look_begins_anew_and_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(strong_longer, "REACHES", (2,))
+    looks = tiny_looks()
+    stored = points("A", [0.1] * 6, every=2) + points("A", [0.1] * 6, every=2, seed=1)
+    strong_plan.write_rows(tmp_path / strong_longer.STORE, stored)
+    with monkeypatch.context() as clock:
+        clock.setattr(strong_longer, "time", SimpleNamespace(perf_counter=count().__next__))
+        assert strong_longer.train_looks(looks, tmp_path, end=3.5) == stored
+    assert len(strong_longer.train_looks(looks, tmp_path)) == 16, "two seeds at eight steps"
+
+
 def test_a_look_is_over_where_another_with_no_more_of_the_table_has_learned():
     group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=8, steps=10), 2)
     cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
-    half, more, half_slower, _ = looks = list(strong_longer.looks_of(group, [cell]))
+    half, more, half_slower, *_ = looks = list(strong_longer.looks_of(group, [cell]))[:4]
     stored = strong_longer.looks_in(points("A", GROKKED, fraction=0.8) + points("A", RISING))
     over = [strong_longer.is_over(look, looks, stored, 10) for look in looks]
     assert over == [True, True, False, True], "half of the table was trained for 12 times the steps, and is rising"

@@ -66,6 +66,10 @@ def test_what_ray_is_asked_for_is_checked_before_anything_is_written(tmp_path, m
     monkeypatch.setenv("JAX_PLATFORMS", os.environ.get("JAX_PLATFORMS", "cpu"))  # the command sets it
     with pytest.raises(InputError, match="ray is local, auto or the HOST:PORT of a cluster, .*; got 'everywhere'"):
         check_ray("everywhere")
+    with monkeypatch.context() as installed:
+        installed.setattr(ray_workers, "the_extra", lambda address: None)
+        with pytest.raises(InputError, match="nobody answers at 127.0.0.1:1: .*refused"):
+            check_ray("127.0.0.1:1")
     plan, folder = tmp_path / "plan.toml", tmp_path / "out"
     plan.write_text("steps = 2\n[tables]\nrandom = 3\n[[settings]]\nmoduli = [5]\nwidths = [4]\nfractions = [0.5]\n")
     for command in (("census", plan), ("sweep", "n1", "--mod", "5"), ("paper", "strong")):

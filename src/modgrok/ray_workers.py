@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import sys
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -20,6 +21,8 @@ from modgrok.workers import Done, Task, Threads, Workers
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
 """What the option --ray says of itself."""
+START = "start one with `ray start --head`, or give --ray local"
+SECONDS_TO_ANSWER = 5.0
 RETRIES = 20
 """How often a task is tried again after the death of its worker; one that kills every worker must come to an end."""
 TASKS_PER_DEVICE = 2
@@ -45,6 +48,7 @@ class RayWorkers(Generic[Task, Done]):
         self.kind = "GPU" if self.ray.cluster_resources().get("GPU") else "CPU"
         self.remote = self.remote_function()
         self.work = self.ray.put(work)
+        self.out: dict[Future[Any], Any] = {}
 
     @property
     def devices(self) -> int:
@@ -78,13 +82,22 @@ class RayWorkers(Generic[Task, Done]):
     def given_out(self, *work: Any) -> Future[Any]:
         """A function and what it takes, on their way."""
         mine: Future[Any] = Future()
-        self.remote.remote(*work).future().add_done_callback(lambda theirs: settle(mine, theirs))
+        self.out[mine] = reference = self.remote.remote(*work)
+
+        def ended(theirs: Future[Any]) -> None:
+            self.out.pop(mine, None)
+            settle(mine, theirs)
+
+        reference.future().add_done_callback(ended)
         return mine
 
     def close(self) -> None:
         """Tasks that are not done are given up."""
         if self.connected:
             self.ray.shutdown()
+        else:
+            for reference in list(self.out.values()):
+                self.ray.cancel(reference, force=True)
 
 
 def workers_for(work: Callable[[Task], Done], threads: int, ray: str | None) -> Workers[Task, Done]:
@@ -117,7 +130,7 @@ def from_ray(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """Why Ray could not do a task, in a line."""
-    lines = str(error).strip().splitlines()
+    lines = first_line(error), *str(error).strip().splitlines()
     if missing := [line for line in lines if line.startswith(("ModuleNotFoundError: ", "AttributeError: "))]:
         said = missing[-1].split(": ", 1)[1]
         return f"a worker cannot take tasks: {said}; every machine of the cluster needs the same modgrok and Python"
@@ -132,6 +145,12 @@ def check_ray(address: str | None) -> None:
     if address not in ("local", "auto") and not re.fullmatch(r"[^:/\s]+:\d+", address):
         raise InputError(f"ray is local, auto or the HOST:PORT of a cluster, such as 10.0.0.5:6379; got {address!r}")
     the_extra(address)
+    if ":" in address:
+        host, port = address.split(":")
+        try:
+            socket.create_connection((host, int(port)), timeout=SECONDS_TO_ANSWER).close()
+        except (OSError, OverflowError) as error:  # Ray itself would wait for minutes
+            raise InputError(f"nobody answers at {address}: {error}; {START}") from None
 
 
 def the_extra(address: str) -> ModuleType:
@@ -154,8 +173,13 @@ def connect(ray: ModuleType, address: str) -> None:
     own = {"include_dashboard": False} if address == "local" else {}
     try:
         ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(
-            f"no Ray cluster at {address!r}: {reason}; start one with `ray start --head`, or give --ray local"
-        ) from None
+    except ConnectionError as error:
+        if address == "auto":
+            raise InputError(f"this machine belongs to no Ray cluster; {START}") from None
+        raise InputError(f"no Ray cluster at {address}: {first_line(error)}; {START}") from None
+    except (RuntimeError, ValueError, OSError) as error:
+        raise InputError(f"Ray does not start: {first_line(error)}; {START}") from None
+
+
+def first_line(error: BaseException) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -3,7 +3,8 @@
 The plan mixes moduli, widths and shares of the table, as censuses do, and everything counts that a census waits for:
 making tables, compiling (unless `compilation_cache` has the programs), moving data, writing rows. Two measures of the
 device's share are independent of each other: `device_share` is this process's, from the call of a program to its end;
-`kernel_share` is what the driver of an NVIDIA GPU says, the share of the time in which any kernel ran.
+`kernel_share` is what the driver of an NVIDIA GPU says, the share of the time in which any kernel ran: those that the
+compiler tries out count there too.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Train the parts of a census: a part's rows as a pure function, and what keeps a device busy with them.
 
 While one part trains, the programs of later parts are compiled in threads, and rows of finished parts are handed over
-to be written. Tables and their orders of residues take as long on one core as a GPU takes to train on them, so beside
-a GPU processes of their own make them, in the order in which they are needed.
+to be written. Beside a GPU, processes of their own make tables and find their orders of residues, in the order in which
+they are needed: about a hundredth of a second each, a tenth where the order is hard to find.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from modgrok.training.steps import Metrics, Shape
 TRAINING_THREADS = {"cpu": 1, "gpu": 2}
 """Parts on the device at once: with a second one a GPU never waits for the host."""
 COMPILING_THREADS = {"cpu": 1, "gpu": 4}
+PREPARING_PROCESSES = 4
+"""More would take the cores from the compiler, which everything waits for in the beginning."""
 
 
 class PreparedTable(NamedTuple):
@@ -115,8 +117,8 @@ class LocalWorkers:
 
 
 def preparing_processes() -> ProcessPoolExecutor:
-    """Processes for all cores but two, which leave the GPU alone; a process that holds one must not be forked."""
-    workers = max(1, (os.cpu_count() or 1) - 2)
+    """A few processes, which leave the GPU alone; a process that holds one must not be forked."""
+    workers = min(PREPARING_PROCESSES, max(1, (os.cpu_count() or 1) - 2))
     return ProcessPoolExecutor(workers, get_context("spawn"), leave_the_gpu_alone)
 
 

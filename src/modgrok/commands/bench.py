@@ -95,7 +95,11 @@ def show(result: Benchmark | CensusBenchmark, console: Console, args: argparse.N
 
 
 def show_census(result: CensusBenchmark, console: Console) -> None:
-    kernels = {} if result.kernel_share is None else {"of it in kernels, says the driver": f"{result.kernel_share:.1%}"}
+    kernels = (
+        {}
+        if result.kernel_share is None
+        else {"time in which any kernel ran, says the driver": f"{result.kernel_share:.1%}"}
+    )
     facts = {
         "networks": f"{result.networks:,}" + ("" if result.finished else ", as many as there was time for"),
         "programs": str(result.programs),

@@ -15,8 +15,10 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, BinaryIO
@@ -31,6 +33,7 @@ QUESTIONS = {
     "verification": "networks",
     "expert": "networks",
     "flow": "networks",
+    "inspection": "networks",
     "download": "networks",
     "settings": "settings",
     "training_plan": "settings",
@@ -39,7 +42,6 @@ QUESTIONS = {
     "run": "runs",
     "run_table": "runs",
     "run_neurons": "runs",
-    "run_inspection": "runs",
     "census": "censuses",
     "paper": "papers",
     "known_item": "papers",
@@ -49,6 +51,8 @@ QUESTIONS = {
 """Each question, and the module of this room that has a function of its name."""
 TASKS = ("training", "probe", "reproduction")
 """Long work; its functions are in `tasks`."""
+SECONDS_OF_PEACE = 0.5
+"""Without a question, before something is imported for later."""
 
 
 class Outbox:
@@ -59,7 +63,7 @@ class Outbox:
 
     def send(self, kind: str, payload: bytes, **about: Any) -> None:
         head = json.dumps({"kind": kind, "bytes": len(payload), **about}).encode()
-        with self.lock:
+        with self.lock, suppress(BrokenPipeError):  # a server that is gone asks nothing more; stdin ends too
             self.stream.write(head + b"\n" + payload)
             self.stream.flush()
 
@@ -72,7 +76,7 @@ class Inbox:
 
     def __init__(self, stream: BinaryIO) -> None:
         self.stream, self.lines = stream, SimpleQueue[dict[str, Any] | None]()
-        self.stopped, self.ended = -1, False
+        self.stopped, self.ended, self.busy = -1, False, False
         threading.Thread(target=self.read, daemon=True).start()
 
     def read(self) -> None:
@@ -91,7 +95,9 @@ class Inbox:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         while (message := self.lines.get()) is not None:
+            self.busy = True
             yield message
+            self.busy = not self.lines.empty()
 
 
 def to_bytes(value: Any) -> bytes:
@@ -131,10 +137,13 @@ def find(name: str) -> Callable[[dict[str, Any], Callable[[], bool], Outbox], An
     return lambda params, stop, outbox: question(params)
 
 
-def warm() -> None:
-    """Import what most questions need, while nobody has asked yet."""
+def warm(inbox: Inbox) -> None:
+    """Import what most questions need, JAX among it, when nobody asks: the first verdicts need none of it."""
     for module in ("functions", "networks", "runs", "settings"):
         import_module(f"modgrok.explorer.{module}")
+        time.sleep(SECONDS_OF_PEACE)
+        while inbox.busy:
+            time.sleep(SECONDS_OF_PEACE)
 
 
 def main() -> None:
@@ -144,8 +153,8 @@ def main() -> None:
     use_compilation_cache()
     outbox = Outbox(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # whatever prints shall not disturb the replies
-    threading.Thread(target=warm, daemon=True).start()
     inbox = Inbox(sys.stdin.buffer)
+    threading.Thread(target=warm, args=(inbox,), daemon=True).start()
     for message in inbox:
         answer(message, inbox, outbox)
 

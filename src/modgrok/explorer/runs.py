@@ -1,4 +1,4 @@
-"""Questions about runs: the list of them, one with its curves, its table and neurons at a step, and its inspection."""
+"""Questions about runs: the list of them, one with its curves, and its table and neurons at a step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from modgrok.networks.storage import load
 from modgrok.results import plain
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
-from modgrok.training.inspecting import inspect
 from modgrok.training.run import about
 from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS, is_running
 from modgrok.training.run_list import Recorded, recorded
@@ -119,9 +118,3 @@ def run_neurons(params: Params) -> dict[str, Any]:
     step, network = network_at(folder, whole(params, "step"))
     _, last = network_at(folder, None)
     return {"run": str(params["run"]), "step": step, **neuron_view(network, like=last)}
-
-
-def run_inspection(params: Params) -> dict[str, Any]:
-    """The verb inspect, without a film."""
-    found = inspect(run_folder(params), film=[])
-    return {**found.to_json(), "text": found.summary()}

@@ -1,7 +1,8 @@
 """Has a training come to rest? What a curve of test accuracies says about the steps that were not taken.
 
-A level is the median of the last measured points, so that a single bad step of the optimiser says nothing. A network
-has learned where that level is 99 %. Otherwise its level is compared with the one at half of its steps: if twice the
+A level is the median of some measured points in a row, so that a single step of the optimiser says nothing. A network
+has learned once its level is 99 %: a rate that throws it off again later is no matter of what can be learned. Where
+that never happened, its level at the end is compared with the one at half of its steps: if twice the
 steps made the accuracy rise, or the test loss fall, it is still rising; if they changed nothing, it is at rest. A
 network at rest may still grok later, as one that has memorised may: no finite curve excludes that.
 """
@@ -12,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from modgrok.training.diagnosis import LEARNED, Curves, passed_at
+from modgrok.training.diagnosis import LEARNED, Curves
 
 POINTS = 4
 """Measured points whose median is a level."""
@@ -34,11 +35,19 @@ def level(curves: Curves, column: str, until: float = np.inf) -> float:
     return float(np.median(np.asarray(curves[column])[np.asarray(curves["step"]) <= until][-POINTS:]))
 
 
+def learned_at(curves: Curves) -> int | None:
+    """The first step at which the level of the test accuracy is 99 %."""
+    values = np.asarray(curves["test_accuracy"])
+    levels = [np.median(values[max(0, k - POINTS + 1) : k + 1]) for k in range(len(values))]
+    passed = np.flatnonzero(np.array(levels) >= LEARNED)
+    return int(curves["step"][passed[0]]) if passed.size else None
+
+
 def outcome_of(curves: Curves, usual_steps: int) -> Outcome:
     """What became of a network whose test rows were to be learned within the usual steps."""
-    if level(curves, "test_accuracy") >= LEARNED:
-        first = passed_at(curves, "test_accuracy")
-        return Outcome.LEARNED if first is not None and first <= usual_steps else Outcome.LATE
+    learned = learned_at(curves)
+    if learned is not None:
+        return Outcome.LEARNED if learned <= usual_steps else Outcome.LATE
     half = float(curves["step"][-1]) / 2
     if curves["step"][0] > half:
         return Outcome.RISING

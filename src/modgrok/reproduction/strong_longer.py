@@ -2,9 +2,10 @@
 
 A look is a setting with one learning rate and weight decay on one share of the table; its networks train side by side
 from the beginning, and are measured along the way. All looks go to ten times the usual steps, then those that are
-open go on to the budget. A look is over where every polynomial of it has been learned, here or by another look that
-saw no more of the table, or is at rest. Curves are stored as rows of one Parquet file, the state of every look as a
-checkpoint beside it, so a call with a time limit can be repeated until nothing is open.
+open go on, the best before the others, to twenty times and to the budget of forty. A look is over where every
+polynomial of it has been learned, here or by another look that saw no more of the table, or is at rest. Curves are
+stored as rows of one Parquet file, the state of every look as a checkpoint beside it, so a call with a time limit can
+be repeated until nothing is open.
 """
 
 from __future__ import annotations
@@ -35,12 +36,19 @@ from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
 from modgrok.workers import in_window
 
-REACHES = (10, 20)
+REACHES = (10, 20, 40)
 """Steps after which a look is judged, in units of the usual ones; the last is the budget."""
 EVERY = 4
 """Measurements within the usual number of steps."""
-SLOWER = 0.3
-"""Learning rate of the looks with another rate, in units of the one that did best at first."""
+KINDS = (
+    (FRACTION, 1.0, 1.0, 2),
+    (MORE, 1.0, 1.0, 1),
+    (FRACTION, 0.3, 1.0, 1),
+    (MORE, 0.3, 1.0, 1),
+    (FRACTION, 1.0, 3.0, 1),
+    (MORE, 1.0, 3.0, 1),
+)
+"""Share of the table, learning rate and weight decay in units of those that did best at first, and seeds of a look."""
 THREADS = 4
 """Looks that are under way together: one compiles while another has the device."""
 
@@ -59,15 +67,15 @@ Points = dict[Name, Rows]
 def looks_of(group: Group, cells: Rows) -> Iterator[Group]:
     """The looks at polynomials that a setting did not learn at first, the one most like the first look before others.
 
-    `cells` are those polynomials' cells. Half of the table with the rates that did best, then with more of the table,
-    with a smaller rate, and with both.
+    `cells` are those polynomials' cells.
     """
     best = max(cells, key=lambda cell: cell["accuracy"])
     rate, decay = best["learning_rate"], best["weight_decay"]
     polynomials = tuple(cell["polynomial"] for cell in cells)
     longer = replace(group.config, steps=REACHES[-1] * group.config.steps)
-    for fraction, factor, seeds in ((FRACTION, 1.0, 2), (MORE, 1.0, 1), (FRACTION, SLOWER, 1), (MORE, SLOWER, 1)):
-        yield Group(group.setting, longer, seeds, polynomials, ((rate * factor, decay),), (fraction,))
+    for fraction, rate_factor, decay_factor, seeds in KINDS:
+        variant = (rate * rate_factor, decay * decay_factor)
+        yield Group(group.setting, longer, seeds, polynomials, (variant,), (fraction,))
 
 
 class Look(NamedTuple):
@@ -103,6 +111,7 @@ def train_looks(
 
     def stretches(reach: int) -> Iterator[Stretch]:
         wanted = [look for look in looks if not is_over(look, looks, points, reach)]
+        wanted.sort(key=lambda look: -reached(look, points))
         for look in takewhile(lambda _: not is_late(end), wanted):
             path, left = checkpoint(folder, look), None if end is None else end - time.perf_counter()
             state = path.read_bytes() if path.exists() else None
@@ -114,7 +123,8 @@ def train_looks(
         with closing(workers_for(train_on, THREADS, ray)) as workers:
             for (look, *_), (found, state) in in_window(workers, chain([first], ahead)):
                 write_bytes(checkpoint(folder, look), state)
-                points[name_of(look)] = found
+                # Without its checkpoint a look begins anew, and the time may be over before it is where it was.
+                points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
                 write_rows(folder / STORE, [row for rows in points.values() for row in rows])
                 progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
     return [row for look in looks for row in points.get(name_of(look), [])]
@@ -173,6 +183,11 @@ def is_settled(polynomial: str, look: Group, looks: list[Group], points: Points,
     if any(worst(other, polynomial, points) in GOOD for other in rivals):
         return True
     return steps >= REACHES[0] * usual_steps(look) and worst(look, polynomial, points) is Outcome.REST
+
+
+def reached(look: Group, points: Points) -> float:
+    """The best accuracy so far of a look, 0 where it has not begun: those that came furthest go on first."""
+    return max((row["test_accuracy"] for row in points.get(name_of(look), [])[-len(look.rows()) :]), default=0.0)
 
 
 def worst(look: Group, polynomial: str, points: Points) -> Outcome | None:

@@ -19,14 +19,14 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from modgrok.reproduction.item import ItemResult, Values, Verdict
-from modgrok.reproduction.rest import Outcome, level, outcome_of
+from modgrok.reproduction.rest import Outcome, learned_at, level, outcome_of
 from modgrok.reproduction.strong_longer import columns_of, looks_in, networks_in
 from modgrok.reproduction.strong_plan import CONTROLS, FRACTION, Rows
 from modgrok.reproduction.strong_words import conclusions, notes
 from modgrok.separable import classify_table
 from modgrok.separable.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
-from modgrok.training.diagnosis import LEARNED, passed_at
+from modgrok.training.diagnosis import LEARNED
 
 BEYOND = 0.1
 """Test accuracy over twins and guesses from which a polynomial outside the class is beyond them."""
@@ -207,7 +207,7 @@ def second_looks(points: Rows, usual: int) -> Rows:
 
 def look_summary(points: Rows, usual: int) -> Values:
     curves = [columns_of(rows) for rows in networks_in(points).values()]
-    learned = [passed_at(curve, "test_accuracy") for curve in curves]
+    learned = [learned_at(curve) for curve in curves]
     return {
         **{name: points[0][name] for name in ("fraction", "learning_rate", "weight_decay")},
         "seeds": len(curves),

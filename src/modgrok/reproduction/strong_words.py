@@ -73,7 +73,8 @@ def cell_words(cell: Values) -> str:
 
 
 def look_words(look: Values) -> str:
-    where = f"on {look['fraction']:.0%} of the table with learning rate {look['learning_rate']:.2g}"
+    rates = f"learning rate {look['learning_rate']:.2g} and weight decay {look['weight_decay']:.2g}"
+    where = f"on {look['fraction']:.0%} of the table with {rates}"
     if look["learned_at"] is not None:
         return f"{where} 99 % from step {look['learned_at']:,}"
     return f"{where} {look['accuracy']:.1%} after {look['steps']:,} steps ({look['outcome']})"

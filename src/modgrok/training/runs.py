@@ -27,7 +27,7 @@ from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, 
 
 SECONDS_BETWEEN_METRICS = 1.0
 """How often a folder shows to others (`modgrok watch`) how far its training is."""
-LOOKS_PER_SECOND = 12.0
+LOOKS_PER_SECOND = 11.0
 """About how often somebody who looks on is shown the training."""
 
 
