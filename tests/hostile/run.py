@@ -91,6 +91,7 @@ def run_part(letter: str, stored: dict[str, Any], args: argparse.Namespace, dead
             "left": max(0, part.TOTAL - len(done) * part.BATCH),
             "trials": tried,
             **tally.to_json(),
+            "mended": before.get("mended", []),
             "seconds": round(seconds + time.monotonic() - began, 1),
             "batches": numbers_to_spans(done),
         }
