@@ -111,22 +111,23 @@ def test_the_page_is_whole_and_needs_nothing_else(folder):
     names = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     links = [link["href"] for link in elements.all("a")]
     assert len(set(names)) == len(names)
-    assert sorted(links) == sorted(f"#{name}" for name in names), "the table of contents has every heading"
+    assert set(links) == {f"#{name}" for name in names}, "the table of contents has every heading"
 
 
 def test_the_page_says_what_was_found(folder):
     text = re.sub(r"data:image/png[^\"]*", "", (folder / "report.html").read_text())
     for words in (
         '<span class="verdict good">reproduced</span>',
-        '<span class="verdict good">finding</span>',
         '<span class="verdict mixed">partly reproduced</span>',
         '<span class="verdict mixed">undecided</span>',
         "not so here: the mean IPR rises monotonically while the network groks (it falls by 0.100 at most)",
         "962 neurons with error below",
-        "exact and proved",
+        "Finding: exact and proved",
         "so the question is open there",
         "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
+        "The same on this machine, smaller: partly reproduced",
+        "Found besides".lower(),
         "72.32",
         "twins and guesses",
         "A proof in words",
