@@ -1,4 +1,4 @@
-"""What was found once, from outside, and must stay mended: each of these failed before."""
+"""What was found once, from outside, and must stay mended."""
 
 from __future__ import annotations
 

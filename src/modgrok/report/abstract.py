@@ -40,7 +40,7 @@ def same_mathematics(results: Results) -> str:
     common, error = min(row["common"] for row in rows), max(row["phase_error"] for row in rows)
     snapped = min(row["snapped"] for row in rows)
     return (
-        f"Trained networks are the analytical ones, neuron by neuron: {common:.0%} of the living neurons have one "
+        f"Trained x² networks are the analytical ones, neuron by neuron: {common:.0%} of the living neurons have one "
         f"frequency, their phases obey the phase law to {error:.2g} rad, and with every block of weights replaced by "
         f"one cosine they are right on {snapped:.0%} of the inputs without zero."
     )
@@ -56,7 +56,7 @@ def strong_hypothesis(results: Results) -> str:
     return (
         f"Polynomials of the form h(g1(n1) + g2(n2)) are learned in {learned} of {sum(found.values())} cases by "
         f"{measured['settings_that_learn_the_controls']} settings of architecture, loss, optimiser and regulariser, "
-        f"once training goes on until it rests; {rising} cases are still rising at the last step, and "
+        f"some of them with more steps or more of the table; {rising} cases are still rising at the last step, and "
         f"{found['at rest'] or 'none'} came to rest below 99 %."
     )
 
@@ -67,8 +67,7 @@ def from_scratch(results: Results) -> str:
     held = results["endtoend"].measured["controls"]
     return (
         "Polynomials outside the form are not learned from scratch by circuits of experts either, in settings in "
-        f"which the same circuits learn n1 + n2 ({sum(held.values())} of {len(held)} circuits), while experts that "
-        "learned sums and products alone compute them once they are joined."
+        f"which the same circuits learn n1 + n2 ({sum(held.values())} of {len(held)} circuits)."
     )
 
 

@@ -3,9 +3,10 @@
 That a circuit of experts does not learn a polynomial from scratch says something only in a setting in which the same
 circuit learns n1 + n2. Two things stand in its way. A hard softmax (large inverse temperature β) hands almost no
 gradient to the experts in front of it, so that the last expert memorises; and weight decay that is strong enough
-against memorising makes soft circuits underfit, or collapse. So a schedule runs in stages of (β, weight decay): soft
-and decaying at first, harder and freer later. Schedules compete on the control, with one seed; the best are trained
-again with more seeds, on the control and on the polynomial.
+against memorising makes soft circuits underfit, or collapse. So schedules in stages of (β, weight decay) are tried,
+soft and decaying at first or constant; measured at p = 97, constant ones of moderate β and little decay serve as well.
+Schedules compete on the control, with one seed; the best are trained again with more seeds, on the control and on the
+polynomial.
 """
 
 from __future__ import annotations
