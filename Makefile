@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install dev demo test test-slow check docs notebooks lock clean
+.PHONY: install dev demo test test-slow hostile check docs notebooks lock clean
 
 # What users need: the package with its extras census, explore and onnx.
 install: $(VENV)/.installed
@@ -60,10 +60,13 @@ demo: install
 	$(BIN)/modgrok classify "(4n1 + n2^2)^3 + n1 n2" --mod 97
 	@echo; echo "== Training instead of compiling: a network that groks n1 n2 from half of its table"
 	$(BIN)/modgrok train "n1 n2" --mod 97 --steps 150 --overwrite --out demo/train
+	@echo; echo "== What it has learned: waves, phases that add up, and what is left when every block is one cosine"
+	$(BIN)/modgrok inspect demo/train --out demo/inspect
 	@echo; echo "== Every table and figure of the paper in small, published beside measured (two minutes on two cores)"
 	$(BIN)/modgrok paper all --quick --out demo/report
 	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
 	@echo "$(CURDIR)/demo/report/report.html"
+	@echo "The laboratory in a browser: $(BIN)/modgrok explore"
 	@echo "== And all of it by hand, in a browser: $(BIN)/modgrok explore --runs demo"
 
 # Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.
@@ -72,6 +75,13 @@ test: check
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow
+
+# The whole harness of tests/hostile, or some of its parts (HOSTILE=a,f), for so many seconds; the same command goes on.
+hostile: dev
+	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
+
+HOSTILE := a,b,c,d,e,f
+SECONDS := 3600
 
 check: dev
 	$(BIN)/ruff check $(PYTHON_FILES)

@@ -336,6 +336,17 @@ def test_the_census_comes_filtered_and_thinned():
         asked(censuses.census, family="none")
 
 
+def test_a_table_of_the_census_that_is_no_expression_can_be_opened(tmp_path):
+    found = asked(censuses.census, family="relabelled-sum", modulus="23")
+    params = PLACES | {"tables": str(tmp_path), "family": "relabelled-sum", "modulus": "23"}
+    opened = censuses.census_table(params | {"seed": str(found["seed"][0])})
+    shown = functions.verdict(PLACES | {"tables": str(tmp_path), "table": opened["table"]})
+    assert shown["verdict"] == "in-class" and shown["family"] == "additive" and shown["modulus"] == 23
+    for wrong in ({"family": "/etc/*.csv"}, {"seed": "-1"}, {"modulus": "24"}):
+        with pytest.raises(InputError, match="must be one of"):
+            censuses.census_table(params | {"seed": str(found["seed"][0])} | wrong)
+
+
 def test_items_of_the_paper_are_listed_with_what_was_recorded(tmp_path):
     params = PLACES | {"report": str(tmp_path)}
     listed = {item["item"]: item for item in papers.paper(params)["items"]}

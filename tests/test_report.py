@@ -98,7 +98,11 @@ def test_the_default_report_has_every_item_that_two_cores_can_compute():
         "figure2",
         "figure3",
     ]
-    assert [item.name for item in report_items("full") if item.name not in standard] == ["endtoend", "strong"]
+    assert [item.name for item in report_items("full") if item.name not in standard] == [
+        "mathematics",
+        "endtoend",
+        "strong",
+    ]
     assert [item.name for item in ALL if item not in report_items("full")] == ["law"]
 
 

@@ -43,6 +43,7 @@ QUESTIONS = {
     "run_table": "runs",
     "run_neurons": "runs",
     "census": "censuses",
+    "census_table": "censuses",
     "paper": "papers",
     "known_item": "papers",
     "paper_item": "papers",

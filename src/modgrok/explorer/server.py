@@ -38,6 +38,7 @@ QUESTIONS = {
     "/api/run/table": "run_table",
     "/api/run/neurons": "run_neurons",
     "/api/census": "census",
+    "/api/census/table": "census_table",
     "/api/paper": "paper",
     "/api/paper/item": "paper_item",
     "/api/paper/figure": "paper_figure",

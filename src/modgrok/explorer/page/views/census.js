@@ -82,10 +82,17 @@ class CensusView {
     this.detail.textContent = `${what} mod ${points.modulus[at]} · ${found.families[points.family[at]]} · trained on ${percent(points.fraction[at])} · loss ${figure(points.loss[at])} · test accuracy ${percent(points.accuracy[at])}`;
   }
 
-  visit(place) {
+  async visit(place) {
     const at = this.chosen[place];
-    const expression = this.found.expression[at];
-    if (expression) this.app.go({ expression, mod: this.points.modulus[at], table: "", view: "verdict", family: "", modulus: "", share: "" }, { subject: true });
+    const { found, points } = this;
+    const open = (subject) => this.app.go({ ...subject, view: "verdict", family: "", modulus: "", share: "" }, { subject: true });
+    if (found.expression[at]) { open({ expression: found.expression[at], mod: points.modulus[at], table: "" }); return; }
+    try {
+      const { table } = await get("census/table", { family: found.families[points.family[at]], modulus: points.modulus[at], seed: found.seed[at] });
+      open({ expression: "", mod: "", table });
+    } catch (error) {
+      replace(this.status, notice(error.message));
+    }
   }
 }
 
