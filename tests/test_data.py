@@ -50,9 +50,10 @@ def test_residue_groups_list_every_training_row_once_for_each_variable(modulus, 
     rows = modulus**variables
     shuffled = data.shuffled_rows(jax.random.key(3), rows)
     groups = np.asarray(data.residue_groups(shuffled, train_rows, (modulus,) * variables))
+    shuffled = np.asarray(shuffled)
     inputs = list(product(range(modulus), repeat=variables))
     for v, a in product(range(variables), range(modulus)):
-        expected = [i for i in range(train_rows) if inputs[int(shuffled[i])][v] == a]
+        expected = [i for i in range(train_rows) if inputs[shuffled[i]][v] == a]
         listed = groups[v, a].tolist()
         assert listed == expected + [train_rows] * (len(listed) - len(expected))
 
@@ -68,8 +69,9 @@ def test_variables_may_have_different_numbers_of_residues():
     assert inputs.tolist() == [list(row) for row in product(*map(range, residues))]
     shuffled = data.shuffled_rows(jax.random.key(1), 30)
     groups = np.asarray(data.residue_groups(shuffled, 20, residues))
+    shuffled = np.asarray(shuffled)
     assert groups.shape[:2] == (3, 5)
     for v, a in product(range(3), range(5)):
-        expected = [i for i in range(20) if inputs[int(shuffled[i])][v] == a]
+        expected = [i for i in range(20) if inputs[shuffled[i]][v] == a]
         listed = groups[v, a].tolist()
         assert listed == expected + [20] * (len(listed) - len(expected)), "residues that a variable has not are empty"

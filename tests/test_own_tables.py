@@ -222,7 +222,7 @@ def test_a_cosine_along_each_axis_is_a_pure_wave():
     embed = np.zeros((2, 5, 1))
     embed[0, :4, 0], embed[1, :, 0] = np.cos(2 * np.pi * np.arange(4) / 4), np.cos(2 * np.pi * np.arange(5) * 2 / 5)
     params = model.init(jax.numpy.float32(1), key=jax.random.key(0))._replace(embed=embed)
-    found = periodicity(model.blocks(params), sized_order((4, 5), 6).places)
+    found = jax.jit(periodicity)(model.blocks(params), sized_order((4, 5), 6).places)
     assert np.allclose(found.block_ipr, 1)
 
 
