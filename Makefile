@@ -64,6 +64,7 @@ demo: install
 	$(BIN)/modgrok paper all --quick --out demo/report
 	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
 	@echo "$(CURDIR)/demo/report/report.html"
+	@echo "== And all of it by hand, in a browser: $(BIN)/modgrok explore --runs demo"
 
 # Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.
 test: check

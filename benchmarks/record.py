@@ -18,8 +18,7 @@ from modgrok.files import read_json, write_text
 from modgrok.reproduction.item import ItemResult, Values
 from modgrok.reproduction.law import result_of as law_result
 from modgrok.reproduction.registry import ALL, Item
-from modgrok.reproduction.strong import groups, second_looks, train_missing
-from modgrok.reproduction.strong_result import result_of as strong_result
+from modgrok.reproduction.strong import stored_result
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
@@ -58,7 +57,7 @@ def condense(result: ItemResult) -> ItemResult:
         }
         return replace(result, data=result.data | {"neurons": drawn})
     if result.item == "strong":
-        names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "finding")
+        names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "accuracy_at_last", "finding")
         cells = [[{key: cell[key] for key in names} for cell in row["cells"]] for row in result.rows]
         return replace(result, rows=[row | {"cells": kept} for row, kept in zip(result.rows, cells, strict=True)])
     if result.item == "endtoend":
@@ -88,13 +87,6 @@ def drawn_curves(result: ItemResult) -> list[Values]:
     ]
 
 
-def strong_networks() -> ItemResult:
-    """From the stored networks; `end=0` keeps everything that is missing from being trained."""
-    wanted = groups(quick=False)
-    rows = train_missing(wanted, NETWORKS, end=0)
-    return strong_result(rows + train_missing(second_looks(wanted, rows), NETWORKS, end=0))
-
-
 def census_law() -> ItemResult:
     """From the census' own report, and the networks of a few settings."""
     columns = law.columns_of(store.read_rows(CENSUS))
@@ -111,7 +103,7 @@ def census_law() -> ItemResult:
 def source_of(item: Item) -> ItemResult | None:
     """The item's whole result, if there is one."""
     if item.name == "strong":
-        return strong_networks() if NETWORKS.exists() else None
+        return stored_result(NETWORKS.parent) if NETWORKS.exists() else None
     if item.name == "law":
         return census_law() if CENSUS.exists() else None
     path = ROOT / "results" / f"{item.name}.json"

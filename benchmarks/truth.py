@@ -16,8 +16,8 @@ import platform
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from itertools import count, islice
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from itertools import count, islice, zip_longest
 from math import prod
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -37,6 +37,8 @@ SHARE_OF_PRIMES = (0.4, 0.25, 0.2, 0.08, 0.05, 0.02)
 """Larger tables take much longer, so there are fewer of them."""
 TRIED = 5
 """Smallest groups: orders up to this one are tried by brute force; larger ones have their proofs checked."""
+EFFORT = 0.2
+"""The effort for smallest groups, a question of many orders."""
 PRODUCTS = ((2, 2), (2, 4), (3, 3), (2, 2, 2))
 
 
@@ -134,7 +136,9 @@ def compare(case: Case) -> Counter[str]:
 
 def compare_orders(case: Case, found: Counter[str]) -> None:
     """The smallest cyclic group: for a small table brute force tries the orders below; a planted one fits its own."""
-    orders = smallest_group(case.table, absorbing=case.absorbing, most=None if case.member is None else case.moduli[0])
+    orders = smallest_group(
+        case.table, absorbing=case.absorbing, most=None if case.member is None else case.moduli[0], effort=EFFORT
+    )
     found["unknown: " + case.kind] += bool(orders.undecided)
     found["orders refuted"] += len(orders.refuted)
     if orders.smallest is None or orders.witness is None:
@@ -164,17 +168,21 @@ def block(cases: list[Case]) -> dict[tuple[str, str], Counter[str]]:
     return counts
 
 
-def blocks(cases: Iterator[Case], size: int = 200) -> Iterator[list[Case]]:
+def blocks(cases: Iterator[Case], size: int = 100) -> Iterator[list[Case]]:
     while taken := list(islice(cases, size)):
         yield taken
 
 
-def all_cases(count_small: int, count_large: int) -> Iterator[Case]:
+def all_blocks(count_small: int, count_large: int) -> Iterator[list[Case]]:
+    """The tables in blocks, a block of each family in turn."""
     seen: set[bytes] = set()
+    sources = []
     for family in FAMILIES:
         share = 0.6 if family == "orders" else 1  # each of these is many questions
-        yield from different(family, small, int(share * count_small), seen)
-        yield from different(family, large, int(share * count_large), seen)
+        sources.append(blocks(different(family, small, int(share * count_small), seen)))
+        sources.append(blocks(different(family, large, int(share * count_large), seen)))
+    for turn in zip_longest(*sources):
+        yield from filter(None, turn)
 
 
 def main() -> None:
@@ -182,28 +190,38 @@ def main() -> None:
     parser.add_argument("--small", type=int, default=24_000, help="small tables of each family")
     parser.add_argument("--planted", type=int, default=12_000, help="planted tables of each family")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--time-limit", type=float, help="seconds after which what is done is written")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/truth.json"))
     args = parser.parse_args()
     start, counts = time.perf_counter(), {}
     with ProcessPoolExecutor(args.processes) as pool:
-        for done in pool.map(block, blocks(all_cases(args.small, args.planted))):
-            for key, found in done.items():
-                counts.setdefault(key, Counter()).update(found)
+        running = [pool.submit(block, cases) for cases in all_blocks(args.small, args.planted)]
+        try:
+            for k, done in enumerate(as_completed(running, timeout=args.time_limit)):
+                for key, found in done.result().items():
+                    counts.setdefault(key, Counter()).update(found)
+                if k % 50 == 49:
+                    print(f"{time.perf_counter() - start:.0f} s: {k + 1} of {len(running)} blocks", flush=True)
+        except TimeoutError:
+            workers = list(pool._processes.values())
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in workers:
+                process.terminate()
+    write_json(args.json, summary(counts, args.processes) | {"seconds": round(time.perf_counter() - start)})
+
+
+def summary(counts: dict[tuple[str, str], Counter[str]], processes: int) -> dict[str, Any]:
     rows = [
         {"family": family, "part": part} | {name: int(n) for name, n in sorted(found.items())}
-        for (family, part), found in counts.items()
+        for (family, part), found in sorted(counts.items())
     ]
-    total = {
-        name: sum(row.get(name, 0) for row in rows) for name in ("tables", "wrong", "witness refused", "proof refused")
-    }
+    names = ("tables", "wrong", "witness refused", "proof refused")
+    total = {name: sum(row.get(name, 0) for row in rows) for name in names}
     total["unknown"] = sum(n for row in rows for name, n in row.items() if name.startswith("unknown"))
-    for row in rows:
+    for row in [*rows, total]:
         print(row, flush=True)
-    print(total, f"{time.perf_counter() - start:.0f} s", flush=True)
-    machine = f"{platform.machine()}, {args.processes} processes, Python {platform.python_version()}"
-    write_json(
-        args.json, {"machine": machine, "seconds": round(time.perf_counter() - start), "total": total, "rows": rows}
-    )
+    machine = f"{platform.machine()}, {processes} processes, Python {platform.python_version()}"
+    return {"machine": machine, "total": total, "rows": rows}
 
 
 if __name__ == "__main__":

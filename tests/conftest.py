@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,9 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 # Tiny shapes train a few steps: code that XLA took long to polish would never pay for itself.
 os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
+# Kernels by LLVM alone and in one piece take half as long to compile. Later versions of XLA stop at flags they lack.
+if version("jaxlib").startswith("0.10."):
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
 os.environ.setdefault("PYTHONWARNINGS", ",".join(f"ignore:{TORN.format(what)}" for what in ("reading", "writing")))
 
 import jax  # noqa: E402

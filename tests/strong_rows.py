@@ -39,3 +39,35 @@ def strong_rows(
         for polynomial, accuracy in (ACCURACY | (accuracies or {})).items()
         for seed in range(seeds)
     ]
+
+
+def strong_points(
+    setting: str,
+    accuracies: list[float],
+    *,
+    polynomial: str = "(2n1 + 3n2)^4",
+    rate: float = 0.01,
+    seed: int = 0,
+    fraction: float = 0.5,
+    every: int = 10,
+) -> list[dict[str, Any]]:
+    """The curve of one network of a second look: a point every so many steps; the test loss is 1 - accuracy."""
+    return [
+        {
+            "setting": setting,
+            "modulus": 23,
+            "polynomial": polynomial,
+            "seed": seed,
+            "fraction": fraction,
+            "learning_rate": rate,
+            "weight_decay": 1.0,
+            "width": 8,
+            "step": every * (k + 1),
+            "device": "cpu",
+            "train_loss": 0.1,
+            "test_loss": 1 - accuracy,
+            "train_accuracy": 1.0,
+            "test_accuracy": accuracy,
+        }
+        for k, accuracy in enumerate(accuracies)
+    ]

@@ -21,11 +21,15 @@ ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
 ORDER = [
     *(
         "errors",
+        "results",
+        "printing",
         "files",
         "locks",
+        "stores",
         "compilation_cache",
-        "results",
         "progress",
+        "workers",
+        "ray_workers",
         "algebra",
         "separable",
         "networks",

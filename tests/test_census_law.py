@@ -1,6 +1,7 @@
 """The law fitted to a planted census, the report, and the command."""
 
 import argparse
+import dataclasses
 import json
 
 import numpy as np
@@ -15,10 +16,11 @@ from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report
 from modgrok.commands import census as command
 from modgrok.errors import InputError
-from modgrok.files import read_columns, read_json
+from modgrok.files import read_json
 from modgrok.loss_law.calibration import read_calibration
-from modgrok.loss_law.from_table import LAW, POINTS, table_law
+from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
 from modgrok.loss_law.law import random_odds
+from modgrok.stores import read_columns
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +66,7 @@ def test_expectations_from_tables_are_fitted_and_judged_on_tables_held_out(folde
     assert law.networks == 3 * 3 * 40 and (law.modulus, law.fraction) == ((43, 97), (0.3, 0.7))
     assert law.errors["tables"] < 0.12 and 0.8 < law.coverage["tables"] <= 1
     assert set(law.errors) == set(law.coverage) == {"tables", "families", "moduli"}
-    stored = read_columns(tmp_path / POINTS, "")
+    stored = read_columns(tmp_path / POINTS, point_columns(), "")
     assert len(stored["test_accuracy"]) == law.networks and table_law(read_json(tmp_path / LAW)) == law
     with pytest.raises(InputError, match="more than 80 trainings at width 500"):
         neighbourhood.chosen_rows({name: column[:40] for name, column in census_columns(folder).items()})
@@ -125,7 +127,7 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
 
 
 def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(folder, tmp_path):
-    rows, plan = store.read_rows(folder), store.load_stored_plan(folder)
+    rows, plan = store.read_rows(folder), dataclasses.replace(store.load_stored_plan(folder), steps=(1000,))
     for name, fraction in (("half", 0.5), ("less", 0.3)):
         store.claim(plan, tmp_path / name)
         chosen = (np.asarray(rows["fraction"]) == fraction) & (np.asarray(rows["modulus"]) == 43)

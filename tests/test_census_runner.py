@@ -25,6 +25,7 @@ from modgrok.separable import redundancy
 from modgrok.training.config import hyper
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Shape
+from modgrok.workers import in_window
 
 PLAN = plan_from(
     {
@@ -164,6 +165,7 @@ def test_an_interruption_lets_what_is_in_training_end_and_begins_nothing_new(tmp
 
     class Pool:
         window = 3
+        devices = 1
         submitted = 0
 
         def submit(self, part):
@@ -182,7 +184,7 @@ def test_an_interruption_lets_what_is_in_training_end_and_begins_nothing_new(tmp
     pool, ended = Pool(), []
 
     def collect():
-        for part, _ in runner.in_window(pool, iter("abcdef")):
+        for part, _ in in_window(pool, iter("abcdef")):
             ended.append(part)
 
     with pytest.raises(KeyboardInterrupt):

@@ -10,6 +10,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import pytest
+import safetensors.numpy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from safetensors import safe_open
@@ -19,7 +20,6 @@ from strategies import networks
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.errors import InputError
 from modgrok.files import read_json, whole_file, write_json
-from modgrok.networks import network as module
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import CircuitModel
 from modgrok.networks.network import Network
@@ -99,7 +99,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path, data):
 @IN_ONE_FOLDER
 @given(st.data())
 def test_a_file_with_a_damaged_header_is_refused_or_still_whole(tmp_path, data):
-    """One byte changed: either an `InputError`, or a network whose parts fit together; never another exception."""
+    """One byte changed: either an `InputError`, or the same network; never another exception, never another network."""
     path = tmp_path / "net.safetensors"
     if not path.exists():
         small_network().save(path)
@@ -113,7 +113,7 @@ def test_a_file_with_a_damaged_header_is_refused_or_still_whole(tmp_path, data):
         problem = str(error)
     else:
         problem = ""
-        assert network.circuit.variables == len(network.variables)
+        assert network.stored()[0] == small_network().stored()[0]
     assert "\n" not in problem
 
 
@@ -122,6 +122,7 @@ def rewritten(network: Network, path: Path, changes: dict) -> Path:
     network.save(path)
     with safe_open(path, framework="numpy") as file:
         about = json.loads(file.metadata()["modgrok"])
+        del about["checksums"]  # as in the files of other writers
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (not a dict)
     if isinstance(changes.get("model"), dict):
         changes = changes | {"model": about["model"] | changes["model"]}
@@ -225,8 +226,8 @@ def test_an_error_while_saving_leaves_no_file(tmp_path, monkeypatch):
         Path(path).write_bytes(b"half")
         raise OSError("disk full")
 
-    monkeypatch.setattr(module, "save_file", half_written)
-    with pytest.raises(OSError, match="disk full"):
+    monkeypatch.setattr(safetensors.numpy, "save_file", half_written)
+    with pytest.raises(InputError, match=r"cannot write .*net\.safetensors: disk full; nothing of it was written"):
         small_network().save(tmp_path / "net.safetensors")
     assert list(tmp_path.iterdir()) == []
 

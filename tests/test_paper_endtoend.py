@@ -10,6 +10,7 @@ import pytest
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
 from modgrok.reproduction import endtoend as item
+from modgrok.reproduction import endtoend_control as control
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.training.starts import STARTS
 
@@ -55,8 +56,62 @@ def test_settings_grow_from_quick_to_full(monkeypatch):
     assert item.rounded(float("nan")) is None and item.rounded(0.123456) == 0.1235
 
 
+def curve(start: str, accuracy: float, beta: float = 1.0) -> dict:
+    return {
+        "polynomial": "n1 n2",
+        "start": start,
+        "modulus": 5,
+        "weight_decay": 1.0,
+        "beta": beta,
+        "test_accuracy": [accuracy],
+    }
+
+
 def test_a_failure_shows_nothing_where_the_control_fails_as_well():
     nothing = {start: [] for start in (*STARTS, "control", "single")}
-    assert item.verdict_on([{"control": 1.0}, {"control": 0.995}], nothing) is Verdict.REPRODUCED
-    assert item.verdict_on([{"control": 1.0}, {"control": 0.5}], nothing) is Verdict.UNDECIDED
-    assert item.verdict_on([{"control": 0.5}], nothing | {"scratch": ["n1 n2 mod 5"]}) is Verdict.DIFFERS
+    assert item.verdict_on(nothing, {"n1 n2": True}) is Verdict.REPRODUCED
+    assert item.verdict_on(nothing, {"n1 n2": True, "n1 + n2": False}) is Verdict.UNDECIDED
+    assert item.verdict_on(nothing | {"scratch": ["n1 n2 mod 5"]}, {"n1 n2": False}) is Verdict.DIFFERS
+
+
+def test_a_control_holds_where_it_is_learned_in_a_setting_of_the_polynomial():
+    learned, failed = curve("control", 1.0), curve("control", 0.9)
+    assert item.control_held("n1 n2", [learned, curve("scratch", 0.1)], [])
+    assert not item.control_held("n1 n2", [failed, curve("scratch", 0.1)], [])
+    assert not item.control_held("n1 n2", [learned, curve("scratch", 0.1, beta=2.0)], []), "another setting"
+    assert item.control_held("n1 n2", [failed], [{"polynomial": "n1 n2", "passing": 1}])
+    assert not item.control_held("n1 n2", [failed], [{"polynomial": "n1 n2", "passing": 0}])
+
+
+SOFT, HARD = ((1.0, 1.0), (2.0, 0.5)), ((9.0, 1.0), (9.0, 1.0))
+
+
+def test_the_best_schedules_of_the_control_are_trained_on_the_polynomial_too(tmp_path, monkeypatch):
+    tiny = {"modulus": 5, "width": 6, "stage_steps": 4, "schedules": (SOFT, HARD), "kept": 1, "seeds": 1}
+    monkeypatch.setattr(item, "ControlStudy", lambda text: control.ControlStudy(text, **tiny))
+    monkeypatch.setattr(item, "FOUR", ("(2n1 + 3n2)^4 - n1^2",))
+    monkeypatch.setattr(control, "POINTS", 2)
+    found = item.train_controls(tmp_path)
+    ((study, entries),) = found
+    starts = [(entry["start"], entry["seed"]) for entry in entries]
+    assert starts == [("control", 0), ("control", 0), ("control", 1), ("scratch", 1)]
+    assert all(entry["steps"] == [2, 4, 6, 8] and len(entry["test_accuracy"]) == 4 for entry in entries)
+    best = max(entries[:2], key=lambda entry: entry["test_accuracy"][-1])
+    assert [entry["schedule"] for entry in entries[2:]] == [best["schedule"]] * 2
+    assert control.control_row(study, entries)["schedules"] == 2
+    monkeypatch.setattr(item, "run_control", lambda *_: pytest.fail("a finished study was run again"))
+    assert item.train_controls(tmp_path) == found
+    assert item.train_controls(tmp_path / "other", end=0.0) == []
+
+
+def entry(start: str, schedule, seed: int, accuracy: float) -> dict:
+    plain = [list(stage) for stage in schedule]
+    return {"start": start, "schedule": plain, "seed": seed, "test_accuracy": [0.0, accuracy]}
+
+
+def test_a_schedule_passes_where_every_seed_of_its_control_has_learned():
+    found = [entry("control", SOFT, 0, 0.1), entry("control", SOFT, 1, 1.0), entry("control", SOFT, 2, 0.995)]
+    found += [entry("control", HARD, 1, 1.0), entry("control", HARD, 2, 0.9)]
+    found += [entry("scratch", SOFT, 1, 0.2), entry("scratch", HARD, 1, 0.7)]
+    row = control.control_row(control.ControlStudy("n1 n2"), found)
+    assert (row["passing"], row["trained_on"], row["control"], row["scratch"]) == (1, 2, 0.995, 0.2)

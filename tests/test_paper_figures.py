@@ -47,7 +47,7 @@ POINTS = [
 
 def drawn_axes() -> dict[str, tuple[Figure, int]]:
     """Every figure of plain columns, with the number of axes that it must have."""
-    settings = strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5})).rows
+    settings = strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5}), []).rows
     long_sums = [{"terms": 2, "width": 13}, {"terms": 3, "width": 26}]
     return {
         "figure1": (figure1.figure1(CURVES, 1.4, 23), 2),

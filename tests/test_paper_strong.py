@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import count
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
+from strong_rows import strong_points as points
 from strong_rows import strong_rows as rows
 
 from modgrok.errors import InputError
-from modgrok.reproduction import strong, strong_result
+from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.rest import Outcome, learned_at, outcome_of
 from modgrok.training.config import TrainConfig
+
+POLYNOMIAL = "(2n1 + 3n2)^4"
+RISING, RESTING, GROKKED = [0.1] * 6 + [0.5] * 6, [0.5] * 12, [0.1] * 6 + [1.0] * 6
 
 
 def findings(result: ItemResult) -> dict[str, str]:
@@ -16,73 +25,160 @@ def findings(result: ItemResult) -> dict[str, str]:
 
 
 def test_a_setting_that_learns_the_class_agrees():
-    result = strong_result.result_of(rows("A"))
+    result = strong_result.result_of(rows("A"), [])
     assert result.verdict is Verdict.REPRODUCED
     assert findings(result) == {
         "n1 + n2": "control",
         "n1 n2": "control",
-        "(2n1 + 3n2)^4": "agrees",
+        "(2n1 + 3n2)^4": "learned",
         "(2n1 + 3n2)^4 - n1^2": "twins and guesses",
     }
     assert result.rows[0]["loss_law"] == pytest.approx(-0.7, abs=0.3)
     assert ItemResult.from_json(result.to_json()) == result
 
 
-def test_a_polynomial_of_the_class_that_is_not_learned_contradicts():
-    result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4": 0.98}))
-    assert (result.verdict, findings(result)["(2n1 + 3n2)^4"]) == (Verdict.DIFFERS, "contradicts")
-    text = "Contradicts the hypothesis: (2n1 + 3n2)^4 mod 23 in A: 98.0% (training rows 100.0%)"
-    assert f"{text}; not trained for longer yet." in result.notes
+@pytest.mark.parametrize(
+    ("curves", "finding", "setting", "verdict"),
+    [
+        ([], "not trained on", "open", Verdict.UNDECIDED),
+        ([(0.5, RESTING), (0.8, RESTING)], "at rest", "contradicts", Verdict.DIFFERS),
+        ([(0.5, RESTING), (0.8, RISING)], "still rising", "open", Verdict.UNDECIDED),
+        (
+            [(0.5, RESTING), (0.8, GROKKED)],
+            "learned with more of the table",
+            "agrees with more of the table",
+            Verdict.REPRODUCED,
+        ),
+        ([(0.5, GROKKED), (0.8, RESTING)], "learned late", "agrees with more steps", Verdict.REPRODUCED),
+    ],
+)
+def test_what_was_not_learned_at_first_is_what_became_of_it(curves, finding, setting, verdict):
+    """The finding, the setting's word, the verdict and the sentences all follow from the rows."""
+    stored = [point for fraction, curve in curves for point in points("A", curve, fraction=fraction)]
+    result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}), stored)
+    assert (findings(result)[POLYNOMIAL], result.rows[0]["finding"], result.verdict) == (finding, setting, verdict)
+    assert result.measured["in_class"] == {name: int(name == finding) for name in strong_result.IN_CLASS}
+    words = {
+        "not trained on": "1 have one that is still rising (A)",
+        "still rising": "1 have one that is still rising (A)",
+        "at rest": "1 have one at rest (A)",
+        "learned with more of the table": "1 learn every polynomial of the form with more of the table",
+        "learned late": "1 learn every polynomial of the form with more steps",
+    }[finding]
+    assert result.notes[0] == f"Modulo 23, of 1 settings that learn both controls, {words}."
+    assert any(note.lower().startswith(f"{finding}: {POLYNOMIAL} mod 23 in a: 50.0%") for note in result.notes)
 
 
-def test_a_second_look_may_find_it_learned():
-    first, polynomial = rows("A", {"(2n1 + 3n2)^4": 0.5}), "(2n1 + 3n2)^4"
-    for half, more, finding in ((1.0, 1.0, "learned later"), (0.6, 1.0, "contradicts")):
-        half_rows = [row for row in rows("A", {polynomial: half}, steps=100) if row["polynomial"] == polynomial]
-        more_rows = [row | {"fraction": 0.8, "test_accuracy": more} for row in half_rows]
-        result = strong_result.result_of(first + half_rows + more_rows)
-        assert findings(result)[polynomial] == finding
-        words = f"after 100 steps on 50% of the table {half:.1%}; after 100 steps on 80% of the table {more:.1%}."
-        assert any(words in note for note in result.notes)
-        assert result.verdict is (Verdict.DIFFERS if finding == "contradicts" else Verdict.REPRODUCED)
+def test_a_look_has_learned_only_where_every_seed_has():
+    both = points("A", GROKKED) + points("A", RESTING, seed=1)
+    assert findings(strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}), both))[POLYNOMIAL] == "at rest"
+    (look,) = strong_result.second_looks(both, 10)
+    assert (look["seeds"], look["learned_at"], look["accuracy"]) == (2, None, 0.75)
 
 
-def test_contradictions_are_looked_at_again_for_longer():
-    config = TrainConfig("n1 + n2", 23, width=8, steps=10)
-    group = strong.first_look("A", config, 2)
-    stored = [row | {"learning_rate": rate} for rate in (0.01, 0.02) for row in rows("A", {"(2n1 + 3n2)^4": 0.5})]
-    stored += [row | {"learning_rate": 0.03} for row in rows("A", {"(2n1 + 3n2)^4": 0.7})]
-    (again,) = strong.second_looks([group], stored)
-    assert (again.config.steps, again.polynomials, again.variants) == (100, ("(2n1 + 3n2)^4",), ((0.03, 1.0),))
-    assert [row["fraction"] for row in again.rows()] == [0.5, 0.5, 0.8, 0.8]
-    assert strong.second_looks([group], rows("A")) == []
+def curve(accuracies: list[float], losses: list[float] | None = None) -> dict[str, np.ndarray]:
+    steps = np.arange(1, len(accuracies) + 1)
+    return {"step": steps, "test_accuracy": np.array(accuracies), "test_loss": np.array(losses or [1.0] * len(steps))}
+
+
+def test_a_curve_tells_learned_from_late_from_rising_from_rest():
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0]), usual_steps=3) is Outcome.LEARNED
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0]), usual_steps=1) is Outcome.LATE
+    assert outcome_of(curve([0.1] * 8 + [0.12] * 8), 2) is Outcome.RISING
+    assert outcome_of(curve([0.1] * 16), 2) is Outcome.REST
+    assert outcome_of(curve([0.3] * 8 + [0.2] * 8), 2) is Outcome.REST
+    assert outcome_of(curve([0.1] * 16, [1.0] * 8 + [0.9] * 8), 2) is Outcome.RISING, "its loss falls"
+    assert outcome_of(curve([0.1] * 16, [float("nan")] * 16), 2) is Outcome.REST, "it diverged"
+
+
+def test_one_bad_step_at_the_end_says_nothing():
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0, 1.0, 0.2]), 1) is Outcome.LATE
+    assert outcome_of(curve([0.1, 1.0, 1.0, 1.0] + [0.2] * 8), 1) is Outcome.LATE, "learned once is learned"
+    assert learned_at(curve([0.1, 0.1, 0.1, 1.0, 1.0, 0.1, 1.0, 1.0])) == 7
+    assert outcome_of(curve([0.1] * 15 + [0.9]), 1) is Outcome.REST
+
+
+def test_what_was_not_learned_is_looked_at_in_six_ways_the_plainest_of_every_setting_first():
+    groups = [strong_plan.first_look(name, TrainConfig("n1 + n2", 23, width=8, steps=10), 2) for name in "AB"]
+    missing = {POLYNOMIAL: 0.5}
+    stored = rows("A", missing, rate=0.02) + rows("A", {POLYNOMIAL: 0.7}, rate=0.03) + rows("B", missing)
+    looks = strong.second_looks(groups, stored)
+    assert [look.setting for look in looks] == ["A", "B"] * 6
+    assert {(look.config.steps, look.polynomials) for look in looks} == {(400, (POLYNOMIAL,))}
+    chosen = [(*look.fractions, *look.variants[0]) for look in looks[::2]]
+    rates = [(0.03, 1.0), (0.009, 1.0), (0.03, 3.0)]
+    assert chosen == [(fraction, *variant) for variant in rates for fraction in (0.5, 0.8)]
+    assert strong.second_looks(groups, rows("A") + rows("B")) == []
+
+
+def tiny_looks(steps: int = 8) -> list[strong_plan.Group]:
+    group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=4, steps=steps), 1)
+    cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
+    return list(strong_longer.looks_of(group, [cell]))[:1]
+
+
+def test_a_look_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(strong_longer, "REACHES", (2,))
+    looks = tiny_looks()
+    whole = strong_longer.train_looks(looks, tmp_path / "whole")
+    assert [row["step"] for row in whole if row["seed"] == 0] == list(range(2, 17, 2))
+    ticks = SimpleNamespace(perf_counter=count().__next__)
+    with monkeypatch.context() as clock:
+        clock.setattr(strong_longer, "time", ticks)
+        part = strong_longer.train_looks(looks, tmp_path / "parts", end=3.5)
+    assert 0 < len(part) < len(whole) and part == whole[: len(part)]
+    assert strong_longer.train_looks(looks, tmp_path / "parts") == whole
+    assert strong_longer.train_looks(looks, tmp_path / "parts", end=0.0) == whole, "what is stored is read"
+
+
+def test_without_its_checkpoint_a_look_begins_anew_and_loses_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(strong_longer, "REACHES", (2,))
+    looks = tiny_looks()
+    stored = points("A", [0.1] * 6, every=2) + points("A", [0.1] * 6, every=2, seed=1)
+    strong_plan.write_rows(tmp_path / strong_longer.STORE, stored)
+    with monkeypatch.context() as clock:
+        clock.setattr(strong_longer, "time", SimpleNamespace(perf_counter=count().__next__))
+        assert strong_longer.train_looks(looks, tmp_path, end=3.5) == stored
+    assert len(strong_longer.train_looks(looks, tmp_path)) == 16, "two seeds at eight steps"
+
+
+def test_a_look_is_over_where_another_with_no_more_of_the_table_has_learned():
+    group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=8, steps=10), 2)
+    cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
+    half, more, half_slower, *_ = looks = list(strong_longer.looks_of(group, [cell]))[:4]
+    stored = strong_longer.looks_in(points("A", GROKKED, fraction=0.8) + points("A", RISING))
+    over = [strong_longer.is_over(look, looks, stored, 10) for look in looks]
+    assert over == [True, True, False, True], "half of the table was trained for 12 times the steps, and is rising"
+    assert not strong_longer.is_over(half, looks, stored, 20) and not strong_longer.is_over(half_slower, looks, {}, 1)
+    assert strong_longer.is_over(half, looks, strong_longer.looks_in(points("A", RESTING)), 20), "it rests"
+    assert not strong_longer.is_over(more, looks, strong_longer.looks_in(points("A", [0.5] * 8, fraction=0.8)), 10)
 
 
 def test_a_setting_that_fails_a_control_is_no_evidence():
-    weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}))
+    weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}), [])
     assert weak.rows[0]["finding"] == "settings too weak"
     assert weak.verdict is Verdict.UNDECIDED
     assert strong.summarise(weak).why == "no setting was strong enough to tell"
-    both = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}) + rows("B"))
-    assert both.verdict is Verdict.REPRODUCED and both.measured["contradictions"] == 0
+    both = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}) + rows("B"), [])
+    assert both.verdict is Verdict.REPRODUCED and both.measured["in_class"]["learned"] == 1
 
 
 def test_only_variants_that_learn_the_controls_count():
     tuned = rows("A", {"n1 + n2": 0.9}, rate=0.1) + rows("A", {"(2n1 + 3n2)^4": 0.2}, rate=0.3)
-    found = strong_result.result_of(tuned).rows[0]
+    found = strong_result.result_of(tuned, []).rows[0]
     assert (found["variants"], found["variants_that_count"], found["in_class"]) == (2, 1, 0.2)
-    better = strong_result.result_of(tuned + rows("A", {"(2n1 + 3n2)^4": 0.995}, rate=0.4)).rows[0]
+    better = strong_result.result_of(tuned + rows("A", {"(2n1 + 3n2)^4": 0.995}, rate=0.4), []).rows[0]
     assert better["finding"] == "agrees" and better["cells"][2]["learning_rate"] == 0.4
 
 
 def test_learning_more_than_twins_and_guesses_is_named():
-    result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}))
+    result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}), [])
     assert findings(result)["(2n1 + 3n2)^4 - n1^2"] == "beyond"
     assert result.measured["learned_outside_the_class"] == 1
 
 
 def test_the_counterexamples_are_outside_every_family():
-    for polynomial in strong.LEARNED_OUTSIDE:
+    for polynomial in strong_plan.LEARNED_OUTSIDE:
         assert strong_result.known_before(polynomial, 97)["verdict"] == "not-in-class"
 
 
@@ -95,20 +191,21 @@ def test_what_is_known_before_training_is_the_verdict_and_what_twins_and_guesses
 
 
 def test_the_grid_has_every_kind_and_enough_networks():
-    every = strong.groups(quick=False)
+    every = strong_plan.groups(quick=False)
     at_97 = [group for group in every if group.config.modulus == 97]
     assert {group.config.model for group in at_97} == {"power", "mlp", "transformer"}
     assert {group.config.loss for group in at_97} == {"mse", "cross-entropy"}
     assert {group.config.optimiser for group in at_97} == {"adamw", "adam", "sgd", "muon"}
     assert {group.config.norm for group in at_97} == {"none", "layer", "batch"}
     assert sum(len(group.rows()) for group in at_97) > 1000
-    assert len({strong.key(row) for group in every for row in group.rows()}) == sum(len(g.rows()) for g in every)
+    assert len({strong_plan.key(row) for group in every for row in group.rows()}) == sum(len(g.rows()) for g in every)
 
 
 def tiny_groups():
     configs = [TrainConfig("n1 + n2", 23, width=4, steps=2, loss=loss) for loss in ("mse", "cross-entropy")]
     return [
-        strong.Group(config.loss, config, 1, ("n1 + n2", "n1 n2"), ((0.01, 1.0),), (0.5, 0.8)) for config in configs
+        strong_plan.Group(config.loss, config, 1, ("n1 + n2", "n1 n2"), ((0.01, 1.0),), (0.5, 0.8))
+        for config in configs
     ]
 
 

@@ -40,7 +40,8 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("census", "fit"): ("census", "fit", "planted"),
     ("census", "neighbours"): ("census", "neighbours", "planted"),
     ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
-    ("bench", ""): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
+    ("bench", "census"): ("bench", "census", "--plan", "plan.toml"),
+    ("bench", "train"): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
     ("compile", ""): ("compile", "n1 n2", "--mod", "5", "--out", "compiled.safetensors"),
     ("verify", ""): ("verify", "net.safetensors"),
     ("predict", ""): ("predict", "net.safetensors", "3", "4"),
@@ -65,6 +66,7 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("inspect", ""): ("inspect", "net.safetensors"),
     ("paper", "ITEM"): ("paper", "classes", "--out", "item"),
     ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
+    ("explore", ""): ("explore", "--no-open", "--port", "0", "--seconds", "0.1"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
 """(command, action) and the words of a tiny call, where plan.toml, net.safetensors, runs and a planted census lie."""

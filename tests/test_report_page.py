@@ -22,6 +22,7 @@ from modgrok.reproduction import strong_result
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
+from modgrok.reproduction.trainings import MONOTONE
 
 
 def training_result(item: str) -> ItemResult:
@@ -36,7 +37,7 @@ def training_result(item: str) -> ItemResult:
         "ipr_alive": [0.2, 0.1, 0.9],
         "alive": [3, 3, 3],
     }
-    claims = {"every training and test row is learned": True, "the mean IPR rises monotonically": False}
+    claims = {"every training and test row is learned": True, MONOTONE: False}
     return ItemResult(
         item=item,
         title=f"{item}: made up",
@@ -47,6 +48,7 @@ def training_result(item: str) -> ItemResult:
             "memorised_at": 10,
             "grokked_at": 20,
             "fall_of_ipr": 0.1,
+            "fall_of_waves": 0.1,
             "claims": claims,
         },
         verdict=Verdict.PARTLY,
@@ -74,7 +76,7 @@ def folder(tmp_path_factory) -> Path:
         "table2": recorded_result("table2"),
         "figure2": training_result("figure2"),
         "figure3": training_result("figure3"),
-        "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5})),
+        "strong": strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5}), []),
     }
     for item, result in results.items():
         made_by = store.fingerprint(item, "quick")
@@ -110,12 +112,11 @@ def test_the_page_says_what_was_found(folder):
         '<span class="verdict good">finding</span>',
         '<span class="verdict mixed">partly reproduced</span>',
         '<span class="verdict mixed">undecided</span>',
-        "not so here: the mean IPR rises monotonically (it falls by 0.100 at most)",
+        "not so here: the mean IPR rises monotonically while the network groks (it falls by 0.100 at most)",
         "962 neurons with error below",
         "exact and proved",
-        "the control fails too, so the question is open",
-        "Contradicts the hypothesis: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
-        "it does not refute it",
+        "so the question is open there",
+        "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "72.32",
         "twins and guesses",

@@ -50,7 +50,7 @@ def test_the_list_has_every_run_with_what_tells_it_apart(folder):
         metrics = mg.load_run(run.folder).curves
         assert (run.train_accuracy, run.test_accuracy) == (metrics["train_accuracy"][-1], metrics["test_accuracy"][-1])
     assert found[1].load().config.weight_decay == 1.0
-    assert len(found.table["folder"]) == 3 and list(found.table["seed"]) == [None, 1, None]
+    assert len(found.table["folder"]) == 3 and [seed == 1 for seed in found.table["seed"]] == [False, True, False]
     assert "decay" in found._repr_html_() and repr(found) == f"<RunList: 3 runs in {folder}>"
 
 

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import socket
 import string
@@ -11,10 +13,10 @@ import time
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from modgrok.errors import InputError
-from modgrok.files import read_columns
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.training import run_folder
@@ -28,6 +30,11 @@ FILM = [0, 1, 3, 8, 22, 60]
 SAME_FILES = ("metrics.parquet", "neurons.parquet", "weights.safetensors", "checkpoint.safetensors")
 WORDS = string.ascii_letters + string.digits
 ALL_SAME = (*SAME_FILES, "snapshots.safetensors")
+
+
+def columns_of(path):
+    table = pq.read_table(path)
+    return {name: table[name].to_numpy() for name in table.column_names}
 
 
 def contents(folder, names=ALL_SAME):
@@ -46,11 +53,11 @@ def test_a_run_folder_holds_everything(unbroken):
     assert run_folder.load_config(folder) == CONFIG
     assert json.loads((folder / "result.json").read_text()) == run.to_json()
     assert run.files == sorted(folder.iterdir(), key=lambda path: run_folder.FILES.index(path.name))
-    metrics = read_columns(folder / "metrics.parquet", "modgrok train")
+    metrics = columns_of(folder / "metrics.parquet")
     assert tuple(metrics) == COLUMNS
     assert metrics["step"].tolist() == [0, 10, 20, 30, 40, 50, 60]
     assert metrics["test_loss"][-1] == np.float32(run.final["test_loss"])
-    neurons = read_columns(folder / "neurons.parquet", "modgrok train")
+    neurons = columns_of(folder / "neurons.parquet")
     assert neurons["ipr_final"].shape == (60,)
     assert neurons["ipr_final"].mean() == pytest.approx(run.final["ipr"], rel=1e-4)
     assert neurons["ipr_initial"].mean() == pytest.approx(metrics["ipr"][0], rel=1e-4)
@@ -153,7 +160,7 @@ def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_
         os.kill(process.pid, signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "weights.safetensors").exists()
-    assert read_columns(folder / "metrics.parquet", "modgrok train")["step"][-1] == 20
+    assert columns_of(folder / "metrics.parquet")["step"][-1] == 20
     resumed = subprocess.run([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True, check=True)
     assert resumed.stdout.split() == ["30", "40", "50", "60"]
     assert contents(folder) == contents(unbroken[0])
@@ -188,12 +195,28 @@ def test_folders_that_are_not_runs_are_refused(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
 
 
-def test_a_damaged_checkpoint_is_noticed(tmp_path):
-    train_config(CONFIG, tmp_path / "run", stop=lambda: True)
-    checkpoint = tmp_path / "run" / "checkpoint.safetensors"
-    checkpoint.write_bytes(checkpoint.read_bytes()[:-100])
-    with pytest.raises(InputError, match=r"checkpoint\.safetensors was damaged .*; start again with overwrite"):
-        train_config(CONFIG, tmp_path / "run")
+@pytest.mark.parametrize("name", ["checkpoint", "snapshots"])
+def test_a_damaged_checkpoint_is_set_aside_and_its_steps_are_taken_again(unbroken, name, tmp_path, caplog):
+    train_config(CONFIG, tmp_path / "run", stop=iter([False, False, True]).__next__)
+    damaged = tmp_path / "run" / f"{name}.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-100])
+    train_config(CONFIG, tmp_path / "run")
+    assert f"{name}.safetensors is damaged and was set aside as {name}.safetensors.damaged" in caplog.text
+    assert damaged.with_name(f"{damaged.name}.damaged").exists()
+    for kept in ("weights.safetensors", "metrics.parquet", "snapshots.safetensors"):
+        assert (tmp_path / "run" / kept).read_bytes() == (unbroken[0] / kept).read_bytes(), kept
+
+
+@pytest.mark.parametrize("name", ["metrics.parquet", "neurons.parquet", "weights.safetensors", "result.json"])
+def test_a_finished_run_with_a_damaged_file_is_written_again_from_its_checkpoint(unbroken, name, tmp_path):
+    shutil.copytree(unbroken[0], tmp_path / "run")
+    (tmp_path / "run" / name).write_bytes((tmp_path / "run" / name).read_bytes()[:-9])
+    with pytest.raises(InputError, match=re.escape(name)):
+        load_run(tmp_path / "run")
+    train_config(CONFIG, tmp_path / "run")
+    if name != "result.json":  # it tells the seconds
+        assert (tmp_path / "run" / name).read_bytes() == (unbroken[0] / name).read_bytes()
+    assert load_run(tmp_path / "run").finished
 
 
 def test_a_wrong_expression_leaves_no_folder(tmp_path):

@@ -18,7 +18,7 @@ import modgrok as mg
 from modgrok import cli
 from modgrok.errors import InputError
 from modgrok.training import sweep_plan, sweeps
-from modgrok.training.sweep_plan import groups_of, plan_of, read_values
+from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device
 from modgrok.training.sweep_result import Median
 
 SMALL = {"mod": 7, "width": 16, "steps": 30}
@@ -125,10 +125,10 @@ def test_settings_that_are_traced_share_a_program_and_others_do_not():
     traced = {"learning_rate": [0.01, 0.1], "fraction": [0.3, 0.9], "init_scale": [0.5, 1], "beta1": [0.8, 0.9]}
     plan = plan_of("n1 n2", 7, 2, width=16, steps=30, **traced)
     assert len(plan.configs) == 32
-    ((shape, numbers),) = groups_of(plan.configs, [config.task() for config in plan.configs])
+    ((shape, numbers),) = groups_of(plan.configs, [config.task() for config in plan.configs], this_device())
     assert len(numbers) == 32 and shape.train_rows == 44, "0.9 of 49 rows"
     plan = plan_of("n1 n2", [5, 7], 1, width=[8, 16], optimiser=["adamw", "muon"], steps=30)
-    assert len(groups_of(plan.configs, [config.task() for config in plan.configs])) == 8
+    assert len(groups_of(plan.configs, [config.task() for config in plan.configs], this_device())) == 8
 
 
 def test_training_sets_of_different_sizes_train_as_they_would_alone():

@@ -17,6 +17,7 @@ from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
 from modgrok.training.checkpoints import Training
 from modgrok.training.config import TrainConfig
+from modgrok.training.contenders import SCANNED, jax_loop, jax_scanned
 
 
 def call(command, *words):
@@ -115,8 +116,17 @@ def test_bench_compares_contenders_that_train_the_same_thing(tmp_path, capsys):
     assert theirs.modgrok_is_faster_by == pytest.approx(ours.network_steps_per_second / theirs.network_steps_per_second)
     assert ours.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=0.1)
     assert ours.loss_after_20_steps < 0.95 / 11
+    scanned = case.contenders["jax vmap scan"]
+    assert scanned.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=1e-4), "the same first network"
     bench_command.show(result, Console(), argparse.Namespace())
     assert "modgrok is faster by" in capsys.readouterr().out
+
+
+def test_the_scanned_loop_takes_as_many_steps_as_it_is_told():
+    case = Case(11, 50, 3)
+    scanned, plain = jax_scanned(case), jax_loop(case)
+    assert scanned(SCANNED + 2) == pytest.approx(plain(SCANNED + 2), rel=1e-3)
+    assert scanned(1) == pytest.approx(plain(1), rel=1e-3)
 
 
 def test_a_case_that_cannot_be_read_is_refused():

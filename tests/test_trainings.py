@@ -7,9 +7,11 @@ import pytest
 
 from modgrok.figures.style import Figure
 from modgrok.figures.training import training_figure
+from modgrok.inspection.order import sized_order
+from modgrok.networks.models import Blocks
 from modgrok.reproduction import figure3
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.reproduction.trainings import compute_training, largest_fall, summarise, verdict_on
+from modgrok.reproduction.trainings import compute_training, largest_fall, periodic_part, summarise, verdict_on
 from modgrok.training.config import TrainConfig
 
 
@@ -33,6 +35,20 @@ def test_a_training_is_compared_with_the_captions(result):
     assert len(broken) == sum(not holds for holds in claims.values())
     assert ("not so here" in summarise(result).why) == bool(broken)
     assert result.measured["ipr"] > result.rows[0]["ipr"]
+
+
+def test_the_waves_are_judged_without_the_constant_and_until_the_test_rows_are_learned(result):
+    """By hand: blocks that are a sum of two cosines and a constant."""
+    wave, other = np.cos(2 * np.pi * 3 * np.arange(13) / 13), np.cos(2 * np.pi * 5 * np.arange(13) / 13)
+    for constant, mixed in ((0.0, 0.0), (5.0, 0.0), (5.0, 1.0)):
+        blocks = np.stack([wave + mixed * other + constant] * 3)[:, None]
+        ipr, share = periodic_part(Blocks(blocks, (0, 1, 2)), sized_order((13, 13), 13).places)
+        power = np.array([(13 * constant) ** 2, 6.5**2, (6.5 * mixed) ** 2])
+        assert ipr == pytest.approx((power[1:] ** 2).sum() / power[1:].sum() ** 2)
+        assert share == pytest.approx(power[0] / power.sum())
+    curves = result.data["curves"]
+    assert set(curves) >= {"ipr_waves", "constant_share"}
+    assert len(curves["ipr_waves"]) == len(curves["step"]) and max(curves["constant_share"]) <= 1
 
 
 def test_the_verdict_counts_the_claims():

@@ -16,9 +16,11 @@ if TYPE_CHECKING:
     from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
+    from modgrok.censuses.bench import CensusBenchmark, bench_census
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
     from modgrok.errors import ExpressionError, InputError
+    from modgrok.explorer.serving import Explored, explore
     from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
@@ -48,9 +50,11 @@ HOMES = {
     "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
+    "censuses.bench": ("CensusBenchmark", "bench_census"),
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "errors": ("ExpressionError", "InputError"),
+    "explorer.serving": ("Explored", "explore"),
     "loss_law.expectation": ("Expectation",),
     "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
@@ -79,12 +83,14 @@ HOMES = {
 __all__ = [
     "Answer",
     "Benchmark",
+    "CensusBenchmark",
     "CensusRun",
     "Check",
     "Circuit",
     "Comparison",
     "Expectation",
     "Expert",
+    "Explored",
     "Exported",
     "ExpressionError",
     "Function",
@@ -102,11 +108,13 @@ __all__ = [
     "TrainConfig",
     "Verification",
     "bench",
+    "bench_census",
     "census",
     "check",
     "classify",
     "compare",
     "compile",
+    "explore",
     "export",
     "inspect",
     "load",

@@ -9,7 +9,6 @@ Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import re
 import sys
@@ -43,7 +42,9 @@ class CommandParser(OneLineParser):
 
 
 def fail(message: str) -> NoReturn:
-    print(message, file=sys.stderr)
+    from modgrok.printing import visible
+
+    print(visible(message), file=sys.stderr)
     raise SystemExit(2)
 
 
@@ -70,28 +71,35 @@ def positional(word: str) -> str:
 def run_command(argv: list[str]) -> int:
     from modgrok.compilation_cache import use_compilation_cache
     from modgrok.errors import InputError
-    from modgrok.results import plain
+    from modgrok.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
+    if any(word.split("=")[0] == "--ray" for word in argv):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
-    from rich.console import Console
+    from modgrok.printing import console
 
     command = import_module(f"modgrok.commands.{args.command}")
     try:
-        result = command.run(args, Console(stderr=True))
+        result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
     except MemoryError:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        place = f" {error.filename}" if error.filename else ""
+        fail(f"modgrok {args.command}: the system refused{place}: {error.strerror or error}; see to it and try again")
     if args.json:
-        print(json.dumps(plain(result), allow_nan=False))
+        print(json_text(result))
     elif args.csv:
         from modgrok.commands.common import csv_text
 
         print(csv_text(command, result), end="")
     else:
-        command.show(result, Console(), args)
+        command.show(result, console(), args)
     return command.exit_code(result) if hasattr(command, "exit_code") else 0
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.errors import InputError
+from modgrok.results import json_text
 
 
 @contextmanager
@@ -36,8 +37,15 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {reason(error)}; nothing of it was written") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def reason(error: OSError) -> str:
+    """Why the system refused: no space left on the device, say."""
+    return error.strerror or " ".join(str(error).split())
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -46,7 +54,7 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, value: Any) -> None:
-    write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+    write_text(path, json_text(value, indent=2) + "\n")
 
 
 def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
@@ -56,20 +64,7 @@ def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
 
     arrays = {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
     with whole_file(path) as temporary:
-        pq.write_table(pa.table(arrays), temporary)
-
-
-def read_columns(path: str | Path, made_by: str) -> dict[str, np.ndarray]:
-    """The columns of a Parquet file; what is missing in a column is NaN. `made_by` is the command that writes it."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        # One look at the file: opened twice, it may have been replaced between its schema and its pages.
-        table = pq.read_table(pa.BufferReader(Path(path).read_bytes()))
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; `{made_by}` makes it") from None
-    return {name: table.column(name).to_numpy() for name in table.column_names}
+        pq.write_table(pa.table(arrays), temporary, write_page_checksum=True)
 
 
 def claim_folder(folder: Path, name: str, same: Callable[[], str], *, hint: str) -> None:
@@ -93,5 +88,5 @@ def read_json(path: str | Path) -> Any:
         return json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path} is not a JSON file, or was cut short: {error}") from error

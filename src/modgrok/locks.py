@@ -20,12 +20,13 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from modgrok.errors import InputError
+from modgrok.results import json_text
 
 RUNNING = "running.json"
 ATTEMPTS = 25
@@ -94,7 +95,7 @@ def taken(path: Path) -> int:
                 if found is not None and found.elsewhere:
                     raise refusal(path.parent, path, found)
                 os.ftruncate(handle, 0)
-                os.pwrite(handle, json.dumps(asdict(this_process())).encode(), 0)
+                os.pwrite(handle, json_text(this_process()).encode(), 0)
                 return handle
         except FileNotFoundError:
             pass  # who had it has just gone, and its file too

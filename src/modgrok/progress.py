@@ -13,8 +13,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    ProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.progress import Progress as Bar
+from rich.progress import Task as BarTask
+from rich.text import Text
 
 Progress = Callable[[int, int], None]
 """Called with the units of work that are done, and with those in all."""
@@ -34,8 +43,13 @@ def progress_bar(console: Console, what: str) -> Iterator[Progress]:
         show = notebook_output()
         yield lambda done, total: show(html_bar(what, done, total), done >= total)
     elif console.is_terminal:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeElapsedColumn(),
+        )
+        with Bar(*columns, RateColumn(), TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
@@ -49,6 +63,15 @@ def progress_bar(console: Console, what: str) -> Iterator[Progress]:
             yield report
 
 
+class RateColumn(ProgressColumn):
+    """Units of work a second, of late."""
+
+    def render(self, task: BarTask) -> Text:
+        speed = task.finished_speed or task.speed
+        text = "" if speed is None else f"{speed:,.0f}/s" if speed >= 100 else f"{speed:.3g}/s"
+        return Text(text, "progress.data.speed")
+
+
 @contextmanager
 def line_every_few_seconds(console: Console, text: Callable[[], str]) -> Iterator[None]:
     """Prints `text()` with the seconds that have passed, now and then while the block works; short work is silent."""
@@ -58,7 +81,7 @@ def line_every_few_seconds(console: Console, text: Callable[[], str]) -> Iterato
         pause = QUIET_SECONDS
         while not ended.wait(pause):
             passed = f"{time.monotonic() - began:.0f} s"
-            console.print(f"{text()} ({passed})", highlight=False, markup=False, soft_wrap=True)
+            console.print(f"{text()} ({passed})", soft_wrap=True)
             pause = SECONDS_BETWEEN_LINES
 
     thread = threading.Thread(target=speak, daemon=True)

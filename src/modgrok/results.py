@@ -10,18 +10,22 @@ A result of a verb inherits from `Result` and says itself in one line:
             return f"{percent(self.accuracy)} of the rows are right"
 
 The command line prints `to_json()` for --json, so a script sees the same names as a notebook. Numbers that JSON cannot
-hold (NaN, infinities) become null; no other module decides how a value becomes JSON.
+hold (NaN, infinities) become null; no other module decides how a value becomes JSON, or writes it as text.
 """
 
 from __future__ import annotations
 
 import html
+import json
 import math
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
+from datetime import date, time, timedelta
+from decimal import Decimal
 from enum import Enum
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 
@@ -61,6 +65,10 @@ def plain(value: Any) -> Any:
         return float(value) if math.isfinite(value) else None
     if isinstance(value, np.generic):
         return plain(value.item())
+    if isinstance(value, Decimal):
+        return plain(int(value) if value == value.to_integral_value() else float(value)) if value.is_finite() else None
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("ascii", "backslashreplace")
     if isinstance(value, Result):
         return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
@@ -71,9 +79,20 @@ def plain(value: Any) -> Any:
         return plain(np.asarray(value).tolist())
     if isinstance(value, (Sequence, Set)):
         return [plain(item) for item in value]
-    if isinstance(value, Path):
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    if isinstance(value, (Path, timedelta, UUID)):
         return str(value)
     raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def json_text(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
+    """`value` as JSON: the same text for the command line, for files and for what files hold beside weights.
+
+    >>> json_text({"loss": float("nan"), "rows": (1, 2)})
+    '{"loss": null, "rows": [1, 2]}'
+    """
+    return json.dumps(plain(value), indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
 def frame(columns: Mapping[str, Any]) -> Any:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,7 +32,7 @@ from modgrok.algebra.field import check_modulus
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.algebra.table_files import SUFFIXES, UNKNOWN, TableFile, read_table, whole_numbers
 from modgrok.errors import InputError
-from modgrok.results import Result
+from modgrok.results import Result, json_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +76,7 @@ class Function(Result):
     @cached_property
     def digest(self) -> str:
         """A name for the table's content: equal tables have equal digests on every machine."""
-        about = json.dumps({"sizes": self.sizes, "values": self.values}).encode()
+        about = json_text({"sizes": self.sizes, "values": self.values}).encode()
         return hashlib.sha256(about + self.table.astype("<i8").tobytes()).hexdigest()[:32]
 
     @property

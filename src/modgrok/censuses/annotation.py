@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from modgrok.censuses import store
 from modgrok.censuses.families import make_table
+from modgrok.censuses.store import ANNOTATIONS
 from modgrok.locks import locked
 from modgrok.progress import Progress
 from modgrok.results import Result, field_values
@@ -31,22 +32,8 @@ from modgrok.separable.symmetries import symmetries
 
 EFFORT = 0.25
 """How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""
-
-ANNOTATIONS = pa.schema(
-    [
-        ("verdict", pa.string()),
-        ("verdict_family", pa.string()),
-        ("redundancy", pa.float64()),
-        ("permuted_redundancy", pa.float64()),
-        ("orbit_redundancy", pa.float64()),
-        ("effective_rank", pa.float64()),
-        ("unfolding_norm", pa.float64()),
-        ("shifts", pa.int64()),
-        ("scalings", pa.int64()),
-        ("characters", pa.float64()),
-        ("entropy", pa.float64()),
-    ]
-)
+ALWAYS = ("verdict", "effective_rank", "unfolding_norm", "shifts", "characters", "entropy")
+"""What every annotated row has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -87,7 +74,7 @@ def annotate_missing(folder: Path, *, progress: Progress | None = None) -> Annot
         field.name: rows[field.name].to_pylist() if field.name in rows.column_names else [None] * len(rows)
         for field in ANNOTATIONS
     }
-    missing = [k for k, known in enumerate(columns["entropy"]) if known is None]
+    missing = [k for k, known in enumerate(zip(*(columns[name] for name in ALWAYS), strict=True)) if None in known]
     keys = rows.select(["modulus", "family", "table_seed", "fraction"]).to_pylist()
     missing.sort(key=lambda k: tuple(keys[k].values()))
     for done, k in enumerate(missing):

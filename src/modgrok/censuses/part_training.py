@@ -1,18 +1,19 @@
 """Train the parts of a census: a part's rows as a pure function, and what keeps a device busy with them.
 
 While one part trains, the programs of later parts are compiled in threads, and rows of finished parts are handed over
-to be written. Tables and their orders of residues take as long on one core as a GPU takes to train on them, so beside
-a GPU processes of their own make them, in the order in which they are needed.
+to be written. Beside a GPU, processes of their own make tables and find their orders of residues, in the order in which
+they are needed: about a hundredth of a second each, a tenth where the order is hard to find.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Sequence
+import platform
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
-from functools import lru_cache
+from functools import cache, lru_cache
 from multiprocessing import get_context
+from types import MappingProxyType
 from typing import NamedTuple
 
 import jax
@@ -22,17 +23,19 @@ from jaxtyping import Int
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.censuses import store
-from modgrok.censuses.families import make_table
+from modgrok.censuses.families import is_file, make_table
 from modgrok.censuses.parts import Part
 from modgrok.censuses.plan import CensusNetwork
 from modgrok.inspection.order import Order, function_order, table_order
 from modgrok.training.config import hyper
-from modgrok.training.ensemble import train_ensemble
-from modgrok.training.steps import Metrics
+from modgrok.training.ensemble import OnDevice, train_ensemble
+from modgrok.training.steps import Metrics, Shape
 
 TRAINING_THREADS = {"cpu": 1, "gpu": 2}
 """Parts on the device at once: with a second one a GPU never waits for the host."""
 COMPILING_THREADS = {"cpu": 1, "gpu": 4}
+PREPARING_PROCESSES = 4
+"""More would take the cores from the compiler, which everything waits for in the beginning."""
 
 
 class PreparedTable(NamedTuple):
@@ -43,40 +46,65 @@ class PreparedTable(NamedTuple):
     order: Order
 
 
+TableKey = tuple[str, int, int]
+"""Family, modulus and seed."""
+
+
 class TrainedPart(NamedTuple):
-    """The rows of a part, and when the device was busy with it, on this process's clock."""
+    """The rows of a part, who trained it, and when its device did, by that process's clock (`time.monotonic`)."""
 
     rows: pa.Table
-    began: float
-    ended: float
+    worker: str
+    stretches: tuple[tuple[float, float], ...]
 
 
-class LocalExecutor:
+class Work(NamedTuple):
+    """A part to train, the steps at which to measure, and tables that a worker elsewhere cannot make itself."""
+
+    part: Part
+    steps: tuple[int, ...]
+    tables: Mapping[TableKey, PreparedTable] = MappingProxyType({})
+
+
+def train_part(work: Work) -> TrainedPart:
+    """The rows of a part, from nothing but the part: what a worker of a cluster does."""
+    part, steps, known = work
+    tables = [known[key] if (key := table_key(member)) in known else prepared(*key) for member in part.members]
+    compile_ahead(part.shape, part.size)
+    return trained(part, tables, steps)
+
+
+def trained(part: Part, tables: Sequence[PreparedTable], steps: tuple[int, ...]) -> TrainedPart:
+    stretches: list[tuple[float, float]] = []
+    metrics = part_metrics(part, tables, steps, lambda *stretch: stretches.append(stretch))
+    rows = rows_of(part.members, tables, metrics, steps)
+    return TrainedPart(rows, f"{platform.node()} {os.getpid()}", tuple(stretches))
+
+
+class LocalWorkers:
     """Trains parts on the default device of this process; futures end in the order in which parts are submitted."""
 
-    def __init__(self, todo: Sequence[Part], steps: tuple[int, ...]) -> None:
+    devices = 1
+
+    def __init__(self, todo: Sequence[Part]) -> None:
         device = jax.default_backend()
-        self.steps = steps
         self.window = TRAINING_THREADS.get(device, 2) + 1
         self.training = ThreadPoolExecutor(TRAINING_THREADS.get(device, 2), "training")
         self.compiling = ThreadPoolExecutor(COMPILING_THREADS.get(device, 4), "compiling")
-        firsts = {part.shape: part for part in reversed(todo)}
-        shapes = dict.fromkeys(part.shape for part in todo)
-        self.programs = {shape: self.compiling.submit(compile_ahead, firsts[shape]) for shape in shapes}
+        programs = dict.fromkeys((part.shape, part.size) for part in todo)
+        self.programs = {program: self.compiling.submit(compile_ahead, *program) for program in programs}
         self.preparing = preparing_processes() if device == "gpu" else None
         needed = dict.fromkeys(table_key(member) for part in todo for member in part.members)
         self.prepared = {key: self.preparing.submit(prepared, *key) for key in needed} if self.preparing else {}
 
-    def submit(self, part: Part) -> Future[TrainedPart]:
-        return self.training.submit(self.train, part)
+    def submit(self, work: Work) -> Future[TrainedPart]:
+        return self.training.submit(self.train, work)
 
-    def train(self, part: Part) -> TrainedPart:
+    def train(self, work: Work) -> TrainedPart:
+        part, steps, _ = work
         tables = [self.table(table_key(member)) for member in part.members]
-        self.programs[part.shape].result()
-        began = time.monotonic()
-        metrics = part_metrics(part, tables, self.steps)
-        ended = time.monotonic()
-        return TrainedPart(rows_of(part.members, tables, metrics, self.steps), began, ended)
+        self.programs[part.shape, part.size].result()
+        return trained(part, tables, steps)
 
     def table(self, key: TableKey) -> PreparedTable:
         return self.prepared[key].result() if self.preparing else prepared(*key)
@@ -89,8 +117,8 @@ class LocalExecutor:
 
 
 def preparing_processes() -> ProcessPoolExecutor:
-    """Processes for all cores but two, which leave the GPU alone; a process that holds one must not be forked."""
-    workers = max(1, (os.cpu_count() or 1) - 2)
+    """A few processes, which leave the GPU alone; a process that holds one must not be forked."""
+    workers = min(PREPARING_PROCESSES, max(1, (os.cpu_count() or 1) - 2))
     return ProcessPoolExecutor(workers, get_context("spawn"), leave_the_gpu_alone)
 
 
@@ -98,13 +126,16 @@ def leave_the_gpu_alone() -> None:
     os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
 
-def compile_ahead(part: Part) -> None:
+@cache
+def compile_ahead(shape: Shape, networks: int) -> None:
     """Compile what all parts of this program run: training it for no step at all does."""
-    settings = hyper(seed=np.zeros(part.size), train_rows=part.shape.train_rows)
-    train_ensemble(part.shape, settings, np.zeros((part.size, part.shape.rows), np.int32), steps=0)
+    settings = hyper(seed=np.zeros(networks), train_rows=shape.train_rows)
+    train_ensemble(shape, settings, np.zeros((networks, shape.rows), np.int32), steps=0)
 
 
-def part_metrics(part: Part, tables: Sequence[PreparedTable], steps: tuple[int, ...]) -> Metrics:
+def part_metrics(
+    part: Part, tables: Sequence[PreparedTable], steps: tuple[int, ...], on_device: OnDevice | None = None
+) -> Metrics:
     """Train the networks of a part, filled up to its size with the last one."""
     filling = part.size - len(part.members)
     members, known = [*part.members, *[part.members[-1]] * filling], [*tables, *[tables[-1]] * filling]
@@ -115,11 +146,13 @@ def part_metrics(part: Part, tables: Sequence[PreparedTable], steps: tuple[int, 
         }
     )
     values, orders = np.stack([table.values for table in known]), [table.order for table in known]
-    metrics, _ = train_ensemble(part.shape, settings, values, steps=steps, orders=orders)
+    metrics, _ = train_ensemble(part.shape, settings, values, steps=steps, orders=orders, on_device=on_device)
     return Metrics(*(numbers[: len(part.members)] for numbers in metrics))
 
 
-TableKey = tuple[str, int, int]
+def tables_in_files(part: Part) -> dict[TableKey, PreparedTable]:
+    """The tables of a part that lie in files, which other machines may not have."""
+    return {key: prepared(*key) for key in map(table_key, part.members) if is_file(key[0])}
 
 
 def table_key(network: CensusNetwork) -> TableKey:

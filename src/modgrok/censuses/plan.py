@@ -186,14 +186,18 @@ def load_plan(path: Path) -> CensusPlan:
         raise InputError(f"cannot read the plan {path}: {error.strerror}; give a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from None
+    except RecursionError:
+        raise InputError(f"{path} is no plan: its values are nested too deeply; a plan has two levels") from None
     try:
         return plan_from(content)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
 
-def plan_from(content: Mapping[str, Any]) -> CensusPlan:
+def plan_from(content: Any) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
+    if not isinstance(content, Mapping):
+        raise InputError(f"a plan is a table of keys, got {type(content).__name__}")
     check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill", "digests"))
     steps = content["steps"]
     tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
@@ -205,8 +209,14 @@ def plan_from(content: Mapping[str, Any]) -> CensusPlan:
         tables,
         tuple(settings_from(block) for block in blocks),
         checked("fill", content.get("fill", 0.5), float),
-        {family: tuple(found) for family, found in content.get("digests", {}).items()},
+        digests_from(content.get("digests", {})),
     )
+
+
+def digests_from(content: Any) -> dict[str, tuple[str, ...]]:
+    if not isinstance(content, Mapping) or not all(isinstance(found, list) for found in content.values()):
+        raise InputError(f"digests must be lists of digests by family, got {content!r}")
+    return {family: tuple(checked("digests", each, str) for each in found) for family, found in content.items()}
 
 
 LISTS = {"moduli": int, "widths": int, "fractions": float}

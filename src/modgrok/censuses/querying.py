@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from modgrok.censuses.store import read_rows
 from modgrok.errors import InputError
-from modgrok.results import Result
+from modgrok.results import Result, plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,20 +44,25 @@ def query(folder: str | Path, sql: str) -> QueryResult:
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         connection.register("census", census)
         try:
-            answer: pa.Table = connection.sql(sql).to_arrow_table()
+            answer = connection.sql(sql)
+            if answer is None:
+                raise InputError(f"the query {sql!r} asks for nothing; give a SELECT over the table census")
+            names, values = unique(answer.columns), answer.fetchall()
         except duckdb.Error as error:
             columns, cause = ", ".join(census.column_names), str(error).splitlines()[0]
             raise InputError(f"the query cannot be answered: {cause}; the table is census, with {columns}") from None
-    rows = tuple({name: json_value(value) for name, value in row.items()} for row in answer.to_pylist())
-    return QueryResult(folder, tuple(answer.column_names), rows, time.perf_counter() - started)
+    rows = tuple(dict(zip(names, map(plain, row), strict=True)) for row in values)
+    return QueryResult(folder, tuple(names), rows, time.perf_counter() - started)
 
 
-def json_value(value: Any) -> Any:
-    """A value of DuckDB as JSON holds it; its sums of whole numbers are Decimals."""
-    if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
-    if isinstance(value, (list, tuple)):
-        return [json_value(item) for item in value]
-    if isinstance(value, dict):
-        return {str(name): json_value(item) for name, item in value.items()}
-    return value if value is None or isinstance(value, (str, bool, int, float)) else str(value)
+def unique(names: list[str]) -> list[str]:
+    """Names that differ: a column that has the name of an earlier one is numbered, since a row is an object.
+
+    >>> unique(["a", "b", "a", "a"])
+    ['a', 'b', 'a_1', 'a_2']
+    """
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}_{k}" for k in range(1, len(names) + 1))
+        found.append(name if name not in found else next(other for other in numbered if other not in found + names))
+    return found

@@ -8,22 +8,25 @@ alone writes: a folder, or a slice of it, belongs to one process (`modgrok.locks
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from modgrok.censuses import annotation, store
-from modgrok.censuses.part_training import LocalExecutor, TrainedPart
+from modgrok.censuses.part_training import LocalWorkers, TrainedPart, Work, tables_in_files, train_part
 from modgrok.censuses.parts import Part, parts, slice_numbers, slice_of, work
 from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.errors import InputError
 from modgrok.locks import locked
 from modgrok.progress import Progress
+from modgrok.ray_workers import RayWorkers, check_ray
 from modgrok.results import Result
+from modgrok.stores import set_aside
 from modgrok.training.steps import Shape
+from modgrok.workers import Workers, in_window
 
 
 class PartReport(NamedTuple):
@@ -50,18 +53,8 @@ class PartReport(NamedTuple):
 OnPart = Callable[[PartReport], None]
 
 
-@runtime_checkable
-class Executor(Protocol):
-    """What trains parts: `window` of them may be submitted before the first has ended."""
-
-    window: int
-
-    def submit(self, part: Part) -> Future[TrainedPart]: ...
-    def close(self) -> None: ...
-
-
 class Training(NamedTuple):
-    """What one call trained, and the share of its time in which the device had a part."""
+    """What one call trained, and the share of its time in which devices took steps."""
 
     finished: bool
     networks: int
@@ -73,8 +66,8 @@ class Training(NamedTuple):
 class CensusRun(Result):
     """A census: its folder, how many of the planned networks are there, and whether all that were asked for are.
 
-    `networks_trained`, `networks_per_second` and `device_share`, the share of the time in which the device had
-    networks to train, are those of this call; null where there was nothing left to train.
+    `networks_trained`, `networks_per_second` and `device_share`, the share of the time in which the device took steps
+    (on average, of several devices), are those of this call; null where there was nothing left to train.
     """
 
     folder: Path
@@ -99,6 +92,7 @@ def census(
     part: str | None = None,
     time_limit: float = inf,
     annotate: bool = True,
+    ray: str | None = None,
     on_part: OnPart | None = None,
     progress: Progress | None = None,
 ) -> CensusRun:
@@ -110,6 +104,7 @@ def census(
         part: "K/N" trains slice K of N and annotates nothing, so that N machines can share a census.
         time_limit: seconds of training; no part begins that would end later, were it to last as long as the last one.
         annotate: whether to add verdicts and complexities to the rows in the end.
+        ray: "local", "auto" or HOST:PORT trains on a Ray cluster (docs/cluster.md); without, in this process.
         on_part: called after every part that has been written.
         progress: called with the networks that are trained, then with the rows that are annotated.
 
@@ -130,6 +125,7 @@ def census(
         raise InputError(f"a time limit must be above 0 seconds, got {time_limit}")
     if not isinstance(plan, CensusPlan):
         plan = load_plan(Path(plan))
+    check_ray(ray)
 
     def report(done: PartReport) -> None:
         if on_part is not None:
@@ -139,7 +135,7 @@ def census(
 
     own = None if part is None else "{}-of-{}".format(*slice_numbers(part))
     with locked(folder, own):
-        trained = train_missing(plan, folder, part=part, time_limit=time_limit, on_part=report)
+        trained = train_missing(plan, folder, part=part, time_limit=time_limit, ray=ray, on_part=report)
         if part is None and annotate:
             annotation.annotate_missing(folder, progress=progress)
         elif part is None and trained.networks:
@@ -163,65 +159,52 @@ def train_missing(
     *,
     part: str | None = None,
     time_limit: float = inf,
+    ray: str | None = None,
     on_part: OnPart | None = None,
-    executor: Callable[[Sequence[Part], tuple[int, ...]], Executor] = LocalExecutor,
 ) -> Training:
     """Train the parts that are missing in the folder, until the plan or its slice is done or the time is over."""
     began = time.monotonic()
     asked = parts(plan) if part is None else slice_of(parts(plan), plan.steps[-1], part)
     store.claim(plan, folder)
-    finished = store.finished_networks(folder)
-    todo = [p for p in asked if not all(member.number in finished for member in p.members)]
+    store.set_damaged_aside(plan, folder)
+    todo = unfinished_parts(asked, folder)
     ledger = Ledger(asked, todo, plan.steps[-1], began)
     if not todo:
-        return ledger.training(True)
+        return ledger.training(True, 1)
 
-    def unfinished() -> Iterator[Part]:
+    def unfinished() -> Iterator[Work]:
         """Parts to begin: those that no other process has finished meanwhile, while there is time."""
         for p in todo:
-            if (path := store.part_path(folder, p.number)).exists() and len(store.read_file(path)):
+            if store.part_path(folder, p.number).exists():
                 ledger.leave(p)
             elif p is todo[0] or ledger.in_time(time_limit):
-                yield p
+                yield Work(p, plan.steps) if ray is None else Work(p, plan.steps, tables_in_files(p))
             else:
                 return
 
-    pool = executor(todo, plan.steps)
+    workers: Workers[Work, TrainedPart] = LocalWorkers(todo) if ray is None else RayWorkers(train_part, ray)
     try:
-        for p, trained in in_window(pool, unfinished()):
-            store.write_rows(store.part_path(folder, p.number), trained.rows)
-            report = ledger.enter(p, trained)
+        for work, trained in in_window(workers, unfinished()):
+            store.write_rows(store.part_path(folder, work.part.number), trained.rows)
+            report = ledger.enter(work.part, trained)
             if on_part is not None:
                 on_part(report)
+        devices = workers.devices
     finally:
-        pool.close()
-    return ledger.training(ledger.left == 0)
+        workers.close()
+    return ledger.training(ledger.left == 0, devices)
 
 
-def in_window(pool: Executor, todo: Iterator[Part]) -> Iterator[tuple[Part, TrainedPart]]:
-    """Every part with its rows as it ends; at most `pool.window` of them are submitted at a time.
-
-    If the process is interrupted, what is in training is finished and given too, before the interruption goes on.
-    """
-    pending: dict[Future[TrainedPart], Part] = {}
-    interruption: KeyboardInterrupt | None = None
+def unfinished_parts(asked: Sequence[Part], folder: Path) -> list[Part]:
+    """The parts that have networks to train; a file that bears a part's name but lacks its networks is set aside."""
     while True:
-        try:
-            while interruption is None and len(pending) < pool.window and (part := next(todo, None)) is not None:
-                pending[pool.submit(part)] = part
-            if not pending:
-                break
-            ended, _ = wait(pending, return_when=FIRST_COMPLETED)
-        except KeyboardInterrupt as interrupted:
-            if interruption is not None:
-                raise
-            interruption = interrupted
-            pending = {future: part for future, part in pending.items() if not future.cancel()}
-            continue
-        for future in ended:
-            yield pending.pop(future), future.result()
-    if interruption is not None:
-        raise interruption
+        finished = store.finished_networks(folder)
+        todo = [part for part in asked if not all(member.number in finished for member in part.members)]
+        wrong = [path for part in todo if (path := store.part_path(folder, part.number)).exists()]
+        if not wrong:
+            return todo
+        for path in wrong:
+            set_aside(path, "it lacks networks of its part")
 
 
 class Ledger:
@@ -233,7 +216,8 @@ class Ledger:
         self.done = self.total - sum(len(part.members) for part in todo)
         self.left, self.trained = len(todo), 0
         self.work_total, self.work_done = sum(map(self.work, todo)), 0.0
-        self.took, self.busy, self.busy_until = 0.0, 0.0, began
+        self.took = 0.0
+        self.stretches: dict[str, list[tuple[float, float]]] = defaultdict(list)
 
     def work(self, part: Part) -> float:
         return work(part.shape, self.steps) * part.size
@@ -250,17 +234,31 @@ class Ledger:
         )
 
     def enter(self, part: Part, trained: TrainedPart) -> PartReport:
-        """A part that has just been written; parts may overlap in time, the device is busy with any of them."""
+        """A part that has just been written."""
         networks, now = len(part.members), time.monotonic()
         self.took, self.last = now - self.last, now
         self.done, self.left, self.trained = self.done + networks, self.left - 1, self.trained + networks
         self.work_done += self.work(part)
-        self.busy += max(0.0, trained.ended - max(trained.began, self.busy_until))
-        self.busy_until = max(self.busy_until, trained.ended)
+        self.stretches[trained.worker] += trained.stretches
         return PartReport(
             part.shape, networks, self.done, self.total, self.trained, self.work_done, self.work_total, now - self.began
         )
 
-    def training(self, finished: bool) -> Training:
+    def training(self, finished: bool, devices: int) -> Training:
+        """Clocks of different machines do not agree, so that only the stretches of one worker may be compared."""
         seconds = time.monotonic() - self.began
-        return Training(finished, self.trained, seconds, self.busy / seconds if self.trained else None)
+        busy = sum(map(covered, self.stretches.values()))
+        return Training(finished, self.trained, seconds, busy / (seconds * devices) if self.trained else None)
+
+
+def covered(stretches: Iterable[tuple[float, float]]) -> float:
+    """How much time some stretches cover, which may overlap.
+
+    >>> covered([(5, 6), (0, 2), (1, 3)])
+    4.0
+    """
+    found, until = 0.0, -inf
+    for began, ended in sorted(stretches):
+        found += max(0.0, ended - max(began, until))
+        until = max(until, ended)
+    return found

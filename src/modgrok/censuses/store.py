@@ -16,9 +16,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from modgrok import stores
 from modgrok.censuses.plan import CensusPlan, plan_from
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.stores import DamagedError, kind, set_aside
 from modgrok.training.steps import Metrics
 
 SETTINGS = pa.schema(
@@ -40,7 +42,25 @@ SETTINGS = pa.schema(
 ROWS = pa.schema(
     [*SETTINGS, *(pa.field(name, pa.int64() if name == "alive" else pa.float32()) for name in Metrics._fields)]
 )
+ANNOTATIONS = pa.schema(
+    [
+        ("verdict", pa.string()),
+        ("verdict_family", pa.string()),
+        ("redundancy", pa.float64()),
+        ("permuted_redundancy", pa.float64()),
+        ("orbit_redundancy", pa.float64()),
+        ("effective_rank", pa.float64()),
+        ("unfolding_norm", pa.float64()),
+        ("shifts", pa.int64()),
+        ("scalings", pa.int64()),
+        ("characters", pa.float64()),
+        ("entropy", pa.float64()),
+    ]
+)
 WHOLE, PLAN = "census.parquet", "plan.json"
+FILLED = tuple(name for name in SETTINGS.names if name != "expression")
+"""What every row has; metrics may be null, where a training diverged, and random tables have no expression."""
+AGAIN = "run the census again, which sets it aside and trains what it held"
 
 
 def claim(plan: CensusPlan, folder: Path) -> None:
@@ -54,14 +74,18 @@ def claim(plan: CensusPlan, folder: Path) -> None:
 
 def load_stored_plan(folder: Path) -> CensusPlan:
     """The plan that a census follows."""
-    if not (folder / PLAN).exists():
+    path = folder / PLAN
+    if not path.exists():
         raise InputError(f"{folder} is not a census: it has no plan.json; make one with modgrok census PLAN --out DIR")
-    return plan_from(read_json(folder / PLAN))
+    try:
+        return plan_from(read_json(path))
+    except InputError as error:
+        raise DamagedError(f"{path} is not the plan of a census ({error}); write it anew from the TOML file") from None
 
 
 def write_rows(path: Path, rows: pa.Table) -> None:
     with whole_file(path) as temporary:
-        pq.write_table(rows, temporary, compression="zstd")
+        pq.write_table(rows, temporary, compression="zstd", write_page_checksum=True)
 
 
 def part_path(folder: Path, number: int) -> Path:
@@ -81,29 +105,53 @@ def files(folder: Path) -> tuple[Path, ...]:
 
 def read_rows(folder: Path) -> pa.Table:
     """Every row of the census, by network and step; annotations are null where they are not known yet."""
-    load_stored_plan(folder)
-    parts = [read_file(path) for path in files(folder)]
-    if not parts:
+    plan = load_stored_plan(folder)
+    tables = [read_file(path, plan) for path in files(folder)]
+    if not tables:
         return ROWS.empty_table()
-    rows = pa.concat_tables(parts, promote_options="default")
+    rows = pa.concat_tables(tables, promote_options="default")
     keys = np.stack([rows["network"].to_numpy(), rows["steps"].to_numpy()])
     _, first = np.unique(keys, axis=1, return_index=True)
     return rows.take(first)
 
 
+def set_damaged_aside(plan: CensusPlan, folder: Path) -> None:
+    """Take every file of the census that is damaged out of the way: what it held is trained again."""
+    for path in files(folder):
+        try:
+            read_file(path, plan)
+        except DamagedError as error:
+            set_aside(path, error)
+
+
 def read_annotated(folder: Path) -> pa.Table:
     """Every row of a census that has been annotated."""
     rows = read_rows(folder)
-    if "verdict" not in rows.column_names or rows["verdict"].null_count:
+    if any(name not in rows.column_names or rows[name].null_count for name in ("verdict", "entropy")):
         raise InputError(f"rows of {folder} are not annotated yet; run: modgrok census annotate {folder}")
     return rows
 
 
-def read_file(path: Path) -> pa.Table:
-    try:
-        return pq.read_table(pa.BufferReader(path.read_bytes()))  # once: another process may replace it meanwhile
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; remove it and run the census again") from None
+def read_file(path: Path, plan: CensusPlan) -> pa.Table:
+    """The rows in a file: whole ones, of networks of the plan, and for each network all the steps that are measured."""
+    rows = stores.read_rows(path, ROWS, AGAIN, filled=FILLED)
+    for field in ANNOTATIONS:
+        if field.name in rows.column_names and kind(rows[field.name].type) != kind(field.type):
+            raise DamagedError(f"{path}: its column {field.name} is {rows[field.name].type}, not {field.type}; {AGAIN}")
+    networks, steps = rows["network"].to_numpy(), rows["steps"].to_numpy()
+    planned = plan.size()
+    if len(networks) and not (networks.min() >= 0 and networks.max() < planned):
+        raise DamagedError(f"{path} has networks beyond the {planned} of the plan; {AGAIN}")
+    if not np.isin(steps, plan.steps).all():
+        raise DamagedError(f"{path} has steps that the plan does not measure; {AGAIN}")
+    measured = np.unique(np.stack([networks, steps]), axis=1)
+    if measured.shape[1] < len(networks):
+        raise DamagedError(f"{path} has rows twice; {AGAIN}")
+    numbers, counts = np.unique(measured[0], return_counts=True)
+    if (short := counts < len(plan.steps)).any():
+        missing = f"{int(short.sum())} networks lack measured steps, network {numbers[short][0]} for one"
+        raise DamagedError(f"{path}: {missing}; {AGAIN}")
+    return rows
 
 
 def finished_networks(folder: Path) -> set[int]:

@@ -17,8 +17,9 @@ COMMANDS = {
     "watch": "show how far a run is that another process trains",
     "inspect": "what the logits of a network compute, its spectra and phases, with figures",
     "census": "train thousands of networks by a plan, and draw, fit and query what they show",
-    "bench": "measure training speed side by side with the loops that people write",
+    "bench": "measure training speed beside the loops that people write, or that of a census",
     "mix": "train experts on sums and products, and join them into a network for a polynomial",
     "paper": "reproduce a table or figure of the paper",
+    "explore": "open the laboratory in a browser: functions, networks, trainings, census, paper",
 }
 """Every command and what it does; reference.py makes docs/commands.md of them."""

@@ -1,4 +1,4 @@
-"""modgrok bench: how fast modgrok trains, side by side with the loops that people write, in one run."""
+"""modgrok bench: how fast modgrok trains, beside the loops that people write; how full a census keeps a device."""
 
 from __future__ import annotations
 
@@ -8,39 +8,113 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.censuses.bench import CensusBenchmark, bench_census
+from modgrok.commands.common import facts_table
+from modgrok.errors import InputError
 from modgrok.progress import progress_bar
 from modgrok.training.bench import Benchmark, Case, bench
 
-KEYS = {
+SHARED = {
     "machine": "`device`, `processor`, `cores`, `system`, and `versions` by package",
-    "settings": "`rounds`, `seconds` (of a contender in a round) and `unit`",
-    "cases": "one object for each: `modulus`, `width`, `networks`, and `contenders` by name, each with "
-    "`network_steps_per_second`, `modgrok_is_faster_by`, `by_round` (its rate in each round) and `loss_after_20_steps`",
     "files": "what was written",
     "seconds": "time taken",
 }
+KEYS = {
+    "train": SHARED
+    | {
+        "settings": "`rounds`, `seconds` (of a contender in a round) and `unit`",
+        "cases": "one object for each: `modulus`, `width`, `networks`, and `contenders` by name, each with "
+        "`network_steps_per_second`, `modgrok_is_faster_by`, `by_round` (its rate in each round) and "
+        "`loss_after_20_steps`",
+    },
+    "census": SHARED
+    | {
+        "plan": "what was trained, as in plan.json of a census",
+        "finished": "whether there was time for all of it",
+        "networks": "that were trained",
+        "programs": "different ones that they were trained by",
+        "networks_per_second": "all work counted: tables, compiling, training, writing",
+        "network_steps_per_second": "the same in steps of networks",
+        "teraflops": "useful ones a second: two for each weight of a training row, forward once and backward twice",
+        "device_share": "share of the time in which the device took steps, by this process's clock",
+        "kernel_share": "share of the time in which an NVIDIA GPU ran any kernel, by its driver; or `null`",
+        "seconds_to_first_part": "until the first networks were trained: tables, compiling",
+    },
+}
+EPILOG = """\
+what it times:
+  train     modgrok's training beside plain JAX and PyTorch, in one run
+  census    a census of mixed moduli and widths, or that of --plan: networks a second, and how busy the device is"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("what", choices=["train"], help="what to time")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds in which the contenders take turns (default 5)")
-    parser.add_argument("--seconds", type=float, default=1.0, help="time of a contender in a round (default 1)")
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("what", choices=["train", "census"], help="what to time")
+    parser.add_argument("--rounds", type=int, help="train: rounds in which the contenders take turns (default 5)")
+    parser.add_argument("--seconds", type=float, help="train: time of a contender in a round (default 1)")
     parser.add_argument(
         "--case",
         action="append",
         metavar="P,WIDTH,NETWORKS",
-        help="a case to time, for example 97,500,16; may be given more than once",
+        help="train: a case to time, for example 97,500,16; may be given more than once",
     )
+    parser.add_argument("--plan", type=Path, metavar="PLAN", help="census: a plan, a TOML file")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="census: stop training in time")
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the result to this JSON file")
 
 
-def run(args: argparse.Namespace, console: Console) -> Benchmark:
-    cases = [Case.read(text) for text in args.case] if args.case else None
-    with progress_bar(console, "bench train") as progress:
-        return bench(args.what, cases=cases, rounds=args.rounds, seconds=args.seconds, out=args.out, progress=progress)
+OPTIONS = {"train": ("rounds", "seconds", "case"), "census": ("plan", "time_limit")}
 
 
-def show(result: Benchmark, console: Console, args: argparse.Namespace) -> None:
+def run(args: argparse.Namespace, console: Console) -> Benchmark | CensusBenchmark:
+    given = {
+        name: getattr(args, name) for names in OPTIONS.values() for name in names if getattr(args, name) is not None
+    }
+    for name in given:
+        if name not in OPTIONS[args.what]:
+            known = ", ".join(f"--{option.replace('_', '-')}" for option in OPTIONS[args.what])
+            raise InputError(f"--{name.replace('_', '-')} means nothing here: bench {args.what} takes {known}, --out")
+    with progress_bar(console, f"bench {args.what}") as progress:
+        if args.what == "census":
+            return bench_census(**given, out=args.out, progress=progress)
+        cases = [Case.read(text) for text in given.pop("case")] if "case" in given else None
+        return bench(cases=cases, **given, out=args.out, progress=progress)
+
+
+def show(result: Benchmark | CensusBenchmark, console: Console, args: argparse.Namespace) -> None:
+    if isinstance(result, CensusBenchmark):
+        show_census(result, console)
+    else:
+        show_training(result, console)
+    machine = result.machine
+    versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
+    console.print(f"{machine.device}; {machine.processor}, {machine.cores} cores; {versions}", highlight=False)
+    for path in result.files:
+        console.print(str(path), highlight=False, soft_wrap=True)
+
+
+def show_census(result: CensusBenchmark, console: Console) -> None:
+    kernels = (
+        {}
+        if result.kernel_share is None
+        else {"time in which any kernel ran, says the driver": f"{result.kernel_share:.1%}"}
+    )
+    facts = {
+        "networks": f"{result.networks:,}" + ("" if result.finished else ", as many as there was time for"),
+        "programs": str(result.programs),
+        "networks a second": f"{result.networks_per_second:.3g}",
+        "network-steps a second": f"{result.network_steps_per_second:,.0f}",
+        "useful TFLOP a second": f"{result.teraflops:.3g}",
+        "time in which the device took steps": f"{result.device_share:.1%}",
+        **kernels,
+        "seconds to the first part": f"{result.seconds_to_first_part:.1f}",
+        "seconds in all": f"{result.seconds:.1f}",
+    }
+    console.print(facts_table(facts), highlight=False)
+
+
+def show_training(result: Benchmark, console: Console) -> None:
     others = [name for name in result.contenders if name != "modgrok"]
     for title, key, form, names in (
         ("modgrok is faster by", "modgrok_is_faster_by", "{:.2f} ×", others),
@@ -50,13 +124,9 @@ def show(result: Benchmark, console: Console, args: argparse.Namespace) -> None:
         for name in names:
             table.add_column(name, justify="right")
         for case in result.cases:
-            figures = [form.format(getattr(case.contenders[name], key)) for name in names]
+            took = [case.contenders.get(name) for name in names]
+            figures = ["" if each is None else form.format(getattr(each, key)) for each in took]
             table.add_row(str(case.modulus), str(case.width), str(case.networks), *figures)
         console.print(table)
-    machine = result.machine
-    versions = ", ".join(f"{name} {version}" for name, version in machine.versions.items())
-    console.print(f"{machine.device}; {machine.processor}, {machine.cores} cores; {versions}", highlight=False)
     if "torch" not in result.contenders:
         console.print("PyTorch is not installed here, or lacks the device that JAX has; it was left out.")
-    for path in result.files:
-        console.print(str(path), highlight=False, soft_wrap=True)

@@ -18,13 +18,15 @@ from modgrok.censuses.neighbourhood import neighbours
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
-from modgrok.commands.common import facts_table
+from modgrok.commands.common import facts_table, text_table
 from modgrok.errors import InputError
+from modgrok.printing import visible
 from modgrok.progress import progress_bar
+from modgrok.ray_workers import WHERE
 from modgrok.results import Result, plain
 
 USAGE = """\
-modgrok census PLAN [--out DIR] [--part K/N] [--time-limit SECONDS] [--train-only]
+modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]
        modgrok census annotate DIR
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
@@ -72,7 +74,7 @@ KEYS = {
         "finished": "whether all that were asked for are there",
         "networks_trained": "by this call",
         "networks_per_second": "of this call; or `null`",
-        "device_share": "share of the training time in which the device had networks; or `null`",
+        "device_share": "share of the training time in which the device took steps, on average of several; or `null`",
     },
     "annotate": SHARED | {"rows_total": "rows of the census", "rows_annotated": "those that had no annotations before"},
     "report": SHARED
@@ -129,18 +131,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="where PLAN, report, fit, neighbours and fractions write; PLAN writes to census/ by default",
     )
     parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
+    parser.add_argument("--ray", metavar="WHERE", help=f"PLAN: {WHERE}")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: stop training in time")
     parser.add_argument("--train-only", action="store_true", default=None, help="PLAN: leave annotating for later")
 
 
 def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
     def on_part(done: PartReport) -> None:
+        if console.is_terminal:
+            return  # there, the bar says it
         shape, model = done.shape, done.shape.model
         console.print(
             f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
             f"rows {shape.train_rows}; {done.networks_per_second:.3g} networks a second, "
             f"about {done.seconds_left:.0f} s left",
-            highlight=False,
             soft_wrap=True,
         )
 
@@ -151,6 +155,7 @@ def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
             part=args.part,
             time_limit=inf if args.time_limit is None else args.time_limit,
             annotate=not args.train_only,
+            ray=args.ray,
             on_part=on_part,
             progress=progress,
         )
@@ -182,7 +187,7 @@ ACTIONS = {
     "fractions": Action(("DIR",), ("out",), lambda args, _, folder: fractions(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
-TRAIN = Action(("PLAN",), ("out", "part", "time_limit", "train_only"), trained)
+TRAIN = Action(("PLAN",), ("out", "ray", "part", "time_limit", "train_only"), trained)
 
 
 def run(args: argparse.Namespace, console: Console) -> Result:
@@ -214,18 +219,15 @@ def show(result: Result, console: Console, args: argparse.Namespace) -> None:
         console.print(rows_table(result.errors.errors_by_setting))
         console.print(rows_table(result.errors.errors_by_family))
     facts = {name: value for name, value in result.to_json().items() if not isinstance(value, (list, dict))}
-    console.print(facts_table({name: cell(value) for name, value in facts.items()}), highlight=False)
+    console.print(facts_table({name: cell(value) for name, value in facts.items()}))
     for path in result.to_json()["files"]:
-        console.print(path, highlight=False, soft_wrap=True)
+        console.print(visible(path), soft_wrap=True)
 
 
 def rows_table(found: Iterable[Any]) -> Table:
     """Results, or objects of JSON, as a table."""
     rows = [plain(row) for row in found]
-    table = Table(*(rows[0] if rows else ()), box=None, pad_edge=False, header_style="bold")
-    for row in rows:
-        table.add_row(*map(cell, row.values()))
-    return table
+    return text_table(tuple(rows[0]) if rows else (), [[cell(value) for value in row.values()] for row in rows])
 
 
 def cell(value: Any) -> str:

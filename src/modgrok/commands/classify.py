@@ -88,8 +88,8 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
 
 def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     what, learning = answer.answer
-    console.print(what, style="bold", highlight=False, markup=False)
-    console.print(learning, highlight=False, markup=False)
+    console.print(what, style="bold")
+    console.print(learning)
     console.print()
     console.print(families_table(answer.families))
     console.print()
@@ -100,7 +100,7 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     facts["time"] = f"{answer.seconds:.3f} s" + (
         "" if args.proof else "; witness and proofs: --proof, or --certificate FILE"
     )
-    console.print(facts_table(facts), highlight=False)
+    console.print(facts_table(facts))
 
 
 def families_table(families: tuple[FamilyVerdict, ...]) -> Table:

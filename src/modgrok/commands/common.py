@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -15,10 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok import printing
 from modgrok.errors import InputError
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
-from modgrok.results import Result, plain
+from modgrok.printing import visible
+from modgrok.results import Result, json_text, plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -74,30 +75,6 @@ VERIFICATION_KEYS = {
     "errors": "wrong rows",
     "first_error": "the first wrong row, or `null`",
 }
-HELP = {
-    "model": "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
-    "depth": "layers of weights of an mlp (2 to 4), or layers of a transformer (1 or 2)",
-    "activation": "of an mlp",
-    "norm": "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
-    "dropout": "share of the hidden neurons that is dropped at random in every step",
-    "loss": "mean squared error to the one-hot, or cross-entropy",
-    "optimiser": "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
-    "width": "hidden neurons; of a transformer, the dimension of its stream",
-    "power": "the activation of the power network is x^power; the number of variables if not given",
-    "steps": "full-batch steps; more than before lets a run go on",
-    "learning_rate": "learning rate",
-    "weight_decay": "weight decay",
-    "beta1": "decay of the mean of gradients; momentum of sgd and muon",
-    "beta2": "decay of the mean of squared gradients in Adam",
-    "eps": "the term in Adam's denominator",
-    "fraction": "share of the table to train on; the rest is for testing",
-    "init_scale": "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
-    "seed": "seed of the split and of the initial weights",
-    "metrics_every": "steps between measurements",
-    "snapshots": "networks to keep on the way, at logarithmically spaced steps",
-    "order": "order of residues in which periodicity is measured; auto takes the function's own",
-}
-"""Every setting of a training, and what it means."""
 FILES_KEY = {"files": "paths of what was written"}
 TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
@@ -125,13 +102,13 @@ def given_function(args: argparse.Namespace, command: str) -> str | Path:
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:
-    """A line that begins in bold; nothing in it is taken for markup."""
-    console.print(Text.assemble((text, "bold"), rest), soft_wrap=True)
+    """A line that begins in bold."""
+    console.print(Text.assemble((visible(text), "bold"), visible(rest)), soft_wrap=True)
 
 
 def say(console: Console, text: str) -> None:
-    """A line of plain text; nothing in it is taken for markup."""
-    console.print(Text(text))
+    """A line of plain text."""
+    console.print(visible(text))
 
 
 def facts_table(facts: Mapping[str, Any]) -> Table:
@@ -140,7 +117,7 @@ def facts_table(facts: Mapping[str, Any]) -> Table:
     table.add_column(style="bold")
     table.add_column()
     for name, value in facts.items():
-        table.add_row(Text(name), Text(str(value)))
+        table.add_row(visible(name), visible(str(value)))
     return table
 
 
@@ -148,15 +125,15 @@ def text_table(headings: tuple[str, ...], rows: Sequence[Sequence[str]]) -> Tabl
     """Rows of plain text under bold headings; words that are too long are folded, never cut."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in headings:
-        table.add_column(Text(heading), overflow="fold")
+        table.add_column(visible(heading), overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*map(visible, row))
     return table
 
 
 def print_table(console: Console, table: Table) -> None:
     """A table that fits a terminal; elsewhere its lines are as long as they need to be, for other tools to read."""
-    (console if console.is_terminal else Console(file=console.file, width=LONGEST_LINE)).print(table, highlight=False)
+    (console if console.is_terminal else printing.console(file=console.file, width=LONGEST_LINE)).print(table)
 
 
 def fits(console: Console, table: Table) -> bool:
@@ -193,5 +170,5 @@ def flattened(row: Mapping[str, Any], before: str = "") -> dict[str, Any]:
         if isinstance(value, Mapping):
             found |= flattened(value, f"{before}{name}.")
         else:
-            found[f"{before}{name}"] = json.dumps(value) if isinstance(value, list) else value
+            found[f"{before}{name}"] = json_text(value) if isinstance(value, list) else value
     return found

@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from modgrok.progress import progress_bar
+from modgrok.ray_workers import WHERE
 from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help=f"{limited}: begin no new part after that; a second call goes on",
     )
+    able = " and ".join(item.name for item in ITEMS.values() if item.on_clusters)
+    parser.add_argument("--ray", metavar="WHERE", help=f"{able}: {WHERE}")
 
 
 def help_line(name: str, purpose: str) -> str:
@@ -82,8 +85,9 @@ def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
             quick=args.quick,
             full=args.full,
             time_limit=args.time_limit,
+            ray=args.ray,
             progress=progress,
-            say=lambda text: console.print(text, highlight=False, markup=False),
+            say=lambda text: console.print(text),
         )
 
 

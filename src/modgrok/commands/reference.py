@@ -43,6 +43,7 @@ PAGES = {
     "compare": "runs.md",
     "watch": "runs.md",
     "paper": "report.md",
+    "explore": "explorer.md",
 }
 """Where more is said about a command."""
 

@@ -8,8 +8,10 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, HELP, SECONDS_KEY, given_function, heading, print_table, say, text_table
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, print_table, say, text_table
+from modgrok.ray_workers import WHERE
 from modgrok.training.presets import preset
+from modgrok.training.settings import HELP
 from modgrok.training.sweep_plan import plan_of, read_values
 from modgrok.training.sweep_result import Sweep, cells, headings
 from modgrok.training.sweeps import default_folder, run_plan
@@ -43,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_settings(parser)
     parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of every combination (default 1)")
     parser.add_argument("--keep-weights", action="store_true", help="keep the trained networks")
+    parser.add_argument("--ray", metavar="WHERE", help=WHERE)
     parser.add_argument("--out", type=Path, help="folder of the sweep; by default one under sweeps/, named by the plan")
 
 
@@ -68,7 +71,8 @@ def values_of(args: argparse.Namespace) -> dict[str, Any]:
 def run(args: argparse.Namespace, console: Console) -> Sweep:
     values = values_of(args)
     plan = plan_of(given_function(args, "sweep"), values.pop("mod", None), args.seeds, **values)
-    return run_plan(plan, args.out or default_folder(plan), keep_weights=args.keep_weights, live=True)
+    folder = args.out or default_folder(plan)
+    return run_plan(plan, folder, keep_weights=args.keep_weights, ray=args.ray, live=True)
 
 
 def show(result: Sweep, console: Console, args: argparse.Namespace) -> None:

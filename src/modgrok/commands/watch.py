@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok import printing
 from modgrok.commands import train
 from modgrok.training.run import Run
 from modgrok.training.watching import watch
@@ -21,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> Run:
     """Lines go to where the result goes, unless that is one JSON object."""
-    piped = not args.json and not Console().is_terminal
-    return watch(args.run, console=Console() if piped else console)
+    piped = not args.json and not printing.console().is_terminal
+    return watch(args.run, console=printing.console() if piped else console)
 
 
 def exit_code(result: Run) -> int:

@@ -15,14 +15,21 @@ from modgrok.training.diagnosis import LEARNED
 
 Rows = Sequence[Mapping[str, Any]]
 
-OUTLINES = {"contradicts": "-", "learned later": ":"}
-"""Line styles of the findings that are outlined."""
+OUTLINES = {
+    "at rest": ("#e03131", "-"),
+    "still rising": ("#f08c00", "--"),
+    "not trained on": ("#f08c00", "--"),
+    "learned with more of the table": ("#ffffff", ":"),
+    "learned late": ("#ffffff", ":"),
+}
+"""Colour and style of the line around a polynomial of the class that was not learned at first, by what became of it."""
 
 
 def strong_figure(settings: Rows) -> Figure:
     """A heat map of test accuracies for each modulus; its first row is what twins and guesses give.
 
-    Outlined: in the class and not learned; dotted, learned with more steps. † marks what is outside the class.
+    Outlined: in the class and not learned at first; red, at rest; dashed, still rising; dotted, learned in the end.
+    † marks what is outside the class.
     """
     moduli = list(dict.fromkeys(setting["modulus"] for setting in settings))
     groups = [[setting for setting in settings if setting["modulus"] == modulus] for modulus in moduli]
@@ -39,13 +46,14 @@ def strong_figure(settings: Rows) -> Figure:
 def draw_map(axes: Axes, settings: Rows) -> AxesImage:
     cells = settings[0]["cells"]
     floor = [cell["twins_and_guesses"] for cell in cells]
-    values = np.array([floor, *([cell["accuracy"] for cell in setting["cells"]] for setting in settings)])
+    values = np.array([floor, *([cell["accuracy_at_last"] for cell in setting["cells"]] for setting in settings)])
     image = axes.imshow(values, vmin=0, vmax=1, cmap="viridis", aspect="auto")
     for (row, column), value in np.ndenumerate(values):
         finding = settings[row - 1]["cells"][column]["finding"] if row else ""
         if finding in OUTLINES:
-            corner, style = (column - 0.46, row - 0.44), OUTLINES[finding]
-            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor="#e03131", linestyle=style))
+            colour, style = OUTLINES[finding]
+            corner = (column - 0.46, row - 0.44)
+            axes.add_patch(Rectangle(corner, 0.92, 0.88, fill=False, edgecolor=colour, linestyle=style))
         percent = round(100 * value) if value >= LEARNED else min(round(100 * value), 98)
         colour = "white" if value < 0.6 else "black"
         axes.text(column, row, str(percent), ha="center", va="center", fontsize=7, color=colour)

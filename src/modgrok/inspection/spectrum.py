@@ -65,10 +65,15 @@ def arrays_of(weights: Weights) -> ModuleType:
     return np if isinstance(weights, np.ndarray) else jnp
 
 
-def periodicity(blocks: Blocks, places: Places) -> Periodicity:
-    """IPR of every neuron in an order, which neurons are alive, and which are constant."""
+def periodicity(blocks: Blocks, places: Places, *, constants: bool = True) -> Periodicity:
+    """IPR of every neuron in an order, which neurons are alive, and which are constant.
+
+    Without `constants` the bin of frequency zero is left out, and no neuron counts as constant.
+    """
     xp = arrays_of(blocks.weights)
     power = block_power(blocks, places)
+    if not constants:
+        power = power * (xp.arange(power.shape[-1]) > 0)
     total = xp.sum(power, axis=-1)
     share = power / xp.where(total > 0, total, 1)[..., None]
     block_ipr = xp.sum(share**2, axis=-1)

@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from modgrok.files import read_json
 from modgrok.loss_law.curve import Curve
 from modgrok.results import Result
+from modgrok.stores import DamagedError, read_object
 
 
 @dataclass(frozen=True)
@@ -55,15 +55,19 @@ def calibration() -> Calibration:
 
 def read_calibration(path: Path) -> Calibration:
     """The calibration in a file that `modgrok census fit` wrote."""
-    stored = read_json(path)
-    return Calibration(
-        **stored
-        | {
-            "covers": {name: tuple(span) for name, span in stored["covers"].items()},
-            "curve": curve_from(stored["curve"]),
-            "settings": tuple(SettingOdds(**entry) for entry in stored["settings"]),
-        }
-    )
+    kinds = {"covers": dict, "curve": dict, "settings": list}
+    stored = read_object(path, kinds, "`modgrok census fit` makes it")
+    try:
+        return Calibration(
+            **stored
+            | {
+                "covers": {name: tuple(span) for name, span in stored["covers"].items()},
+                "curve": curve_from(stored["curve"]),
+                "settings": tuple(SettingOdds(**entry) for entry in stored["settings"]),
+            }
+        )
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DamagedError(f"{path} is no calibration ({error}); `modgrok census fit` makes it") from None
 
 
 def curve_from(stored: dict[str, list[float]]) -> Curve:

@@ -14,16 +14,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.files import read_columns, read_json
+from modgrok.files import read_json
 from modgrok.loss_law.expectation import INTERVAL, Expectation, not_covered
 from modgrok.results import percent
 from modgrok.separable.classification import Classification, dependent_axes
 from modgrok.separable.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
+from modgrok.stores import read_columns
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 COORDINATES = (
     "size",
@@ -123,9 +127,16 @@ def trainings() -> Trainings:
     with as_file(folder / LAW) as path:
         law = table_law(read_json(path))
     with as_file(folder / POINTS) as path:
-        stored = read_columns(path, law.made_by)
+        stored = read_columns(path, point_columns(), f"`{law.made_by}` makes it")
     facts = TableFacts(*(stored[name] for name in TableFacts._fields))
     return Trainings(law, coordinates(facts) * np.array(law.scales), stored["test_accuracy"].astype(float))
+
+
+def point_columns() -> pa.Schema:
+    import pyarrow as pa
+
+    numbers = dict.fromkeys((*TableFacts._fields, "test_accuracy"), pa.float32())
+    return pa.schema(numbers | {"modulus": pa.int16(), "in_class": pa.bool_()})
 
 
 def table_law(stored: Mapping[str, Any]) -> TableLaw:

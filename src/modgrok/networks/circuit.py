@@ -148,26 +148,34 @@ def check_circuit(circuit: Circuit) -> Circuit:
     return circuit
 
 
-def expert_logits(expert: Expert, inputs: Sequence[Int[Array, ""] | Float[Array, "_"]]) -> Float[Array, "class"]:
-    """One expert on one row.
+def hidden_neurons(expert: Expert, inputs: Sequence[Any]) -> Float[Weights, "width"]:
+    """What the neurons of one expert add up on one row, before their activation.
 
     An input is a residue, whose column of `embed` is gathered, or a distribution over residues, whose columns
     are mixed; a one-hot distribution gives what the residue gives.
     """
     columns = [expert.embed[s][x] if jnp.ndim(x) == 0 else x @ expert.embed[s][: len(x)] for s, x in enumerate(inputs)]
-    hidden = sum(columns[1:], start=columns[0])
-    return hidden**expert.power @ expert.readout
+    return sum(columns[1:], start=columns[0])
+
+
+def expert_logits(expert: Expert, inputs: Sequence[Any]) -> Float[Weights, "class"]:
+    """One expert on one row."""
+    return hidden_neurons(expert, inputs) ** expert.power @ expert.readout
+
+
+def wire_signals(circuit: Circuit, row: Int[Weights, "variable"]) -> list[Any]:
+    """What every wire carries on one row: residues, then a distribution for each expert, and last the logits."""
+    signals: list[Any] = [row[v] for v in range(circuit.variables)]
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
+        output = expert_logits(expert, [signals[w] for w in wires])
+        last = k + 1 == len(circuit.experts)
+        signals.append(output if last else jax.nn.softmax(circuit.betas[k] * output))
+    return signals
 
 
 def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class"]:
     """The circuit on one row of residues; batch it with `jax.vmap`."""
-    signals: list[Array] = [row[v] for v in range(circuit.variables)]
-    output: Array
-    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
-        output = expert_logits(expert, [signals[w] for w in wires])
-        if k + 1 < len(circuit.experts):
-            signals.append(jax.nn.softmax(circuit.betas[k] * output))
-    return output
+    return wire_signals(circuit, row)[-1]
 
 
 @jax.jit

@@ -10,7 +10,6 @@ What a model cannot do is refused with a sentence: an MLP has no circuit of expe
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -23,18 +22,18 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, Shaped
-from safetensors.numpy import save_file
 
 from modgrok.algebra.expression import parse, variable_names
 from modgrok.algebra.function import Function
 from modgrok.errors import InputError
-from modgrok.files import whole_file, write_text
+from modgrok.files import write_text
 from modgrok.networks.circuit import Circuit, Expert, single
 from modgrok.networks.description import Certificate, ExpertPlan
 from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
 from modgrok.networks.models.base import check_statistics
 from modgrok.networks.torch_source import import_module_file, torch_source
 from modgrok.results import Result, field_values, html_table, plain
+from modgrok.stores import write_tensors
 
 CHUNK_BYTES = 1 << 24
 """Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""
@@ -235,9 +234,7 @@ class Network(Result):
 
     def save(self, path: str | Path) -> Path:
         """Write the network to a safetensors file, whole or not at all; returns its path."""
-        about, tensors = self.stored()
-        with whole_file(path) as temporary:
-            save_file(tensors, temporary, metadata={"modgrok": json.dumps(about, allow_nan=False)})
+        write_tensors(path, *self.stored())
         return Path(path)
 
     def write_torch(self, path: Path) -> list[Path]:

@@ -11,7 +11,6 @@ file that does not fit would give wrong answers and no error. Files of format 1 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -20,7 +19,6 @@ from typing import Any
 import jax
 import numpy as np
 from jaxtyping import Shaped
-from safetensors import SafetensorError, safe_open
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import check_modulus
@@ -39,6 +37,7 @@ from modgrok.networks.description import (
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
 from modgrok.networks.network import FORMAT, FUNCTION, Network, leaf_name
+from modgrok.stores import DamagedError, open_tensors
 
 WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
@@ -59,29 +58,26 @@ def load(path: str | Path) -> Network:
     path = Path(path)
     path = path / WEIGHTS if path.is_dir() else path
     try:
-        with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})["modgrok"])
+        with open_tensors(path, "a modgrok network") as file:
+            about = file.about
             if about.get("format", 1) not in READERS:
                 raise InputError(f"it has format {about['format']}; this modgrok reads {FORMAT}: upgrade modgrok")
             used: set[str] = set()
 
             def tensor(name: str) -> Shaped[np.ndarray, "..."]:
                 used.add(name)
-                return file.get_tensor(name)
+                return file(name)
 
             network = check_network(READERS[about.get("format", 1)](about, tensor))
-            if unused := sorted(set(file.keys()) - used):
+            if unused := sorted(file.names - used):
                 raise InputError(f"it holds weights that its {network.model.name} has no place for: {unused[0]}")
             return network
+    except DamagedError as error:
+        raise DamagedError(f"{error}; `modgrok compile … --out FILE` makes a network") from None
     except InputError as error:
         raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
     except FileNotFoundError:
         raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not a modgrok network, or was cut short ({type(error).__name__}: {error}); "
-            "`modgrok compile … --out FILE` makes one"
-        ) from None
 
 
 # --------------------------------------------------------------------------------------------- format 2

@@ -13,6 +13,7 @@ from modgrok.figures.style import figure_paths, save_figure
 from modgrok.files import write_json, write_text
 from modgrok.locks import locked
 from modgrok.progress import Progress, Say
+from modgrok.ray_workers import check_ray
 from modgrok.report import html, markdown, page, store
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
@@ -71,6 +72,7 @@ def paper(
     quick: bool = False,
     full: bool = False,
     time_limit: float | None = None,
+    ray: str | None = None,
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> ItemResult | Report:
@@ -83,6 +85,7 @@ def paper(
         full: every part, also those that take hours without a GPU.
         time_limit: seconds after which no new part is begun, for the items that are made of parts; what is finished
             is kept in the folder, and a second call goes on.
+        ray: "local", "auto" or HOST:PORT trains on a Ray cluster (docs/cluster.md), for the items that can.
         progress: called with the units of work that are done, and with those in all.
         say: called with lines for people, such as an estimate of time.
 
@@ -104,9 +107,11 @@ checked proof for each>
     if item != "all" and item not in ITEMS:
         raise InputError(f"item must be all or one of {', '.join(ITEMS)}; got {item!r}")
     check_time_limit(item, time_limit)
+    check_cluster(item, ray)
     effort = Effort(
         "quick" if quick else "full" if full else "standard",
         time_limit=time_limit,
+        ray=ray,
         progress=progress or (lambda done, total: None),
         say=say or (lambda text: None),
     )
@@ -127,6 +132,13 @@ def check_time_limit(item: str, seconds: float | None) -> None:
         )
     if not (math.isfinite(seconds) and seconds > 0):
         raise InputError(f"time limit must be a positive number of seconds, got {seconds:g}; 600 is ten minutes")
+
+
+def check_cluster(item: str, ray: str | None) -> None:
+    able = [known.name for known in ALL if known.on_clusters]
+    if ray is not None and item not in able:
+        raise InputError(f"{item} trains on no cluster, got ray {ray}; leave it out, or ask for {' or '.join(able)}")
+    check_ray(ray)
 
 
 # ------------------------------------------------------------------------------------------ one item

@@ -8,7 +8,6 @@ a result made with other settings is never taken for this one.
 from __future__ import annotations
 
 import hashlib
-import json
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from modgrok import __version__
 from modgrok.errors import InputError
 from modgrok.files import read_json, write_json
 from modgrok.reproduction.item import ItemResult
+from modgrok.results import json_text
 
 PACKAGE = Path(__file__).parent.parent
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli.py", "__main__.py")
@@ -57,7 +57,7 @@ def source_hash(*, computing: bool = False) -> str:
 def checksum(record: dict[str, Any]) -> str:
     """Of all keys but `checksum` itself."""
     rest = {key: value for key, value in record.items() if key != "checksum"}
-    return hashlib.sha256(json.dumps(rest, sort_keys=True, allow_nan=False).encode()).hexdigest()
+    return hashlib.sha256(json_text(rest, sort_keys=True).encode()).hexdigest()
 
 
 def write_result(path: Path, result: ItemResult, made_by: dict[str, str]) -> None:

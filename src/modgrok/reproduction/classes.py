@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.reproduction.strong import LEARNED_OUTSIDE
+from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE
 from modgrok.reproduction.table2 import PUBLISHED
 from modgrok.separable import Classification, classify_table
 from modgrok.training.data import function_table

@@ -39,11 +39,13 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Effort:
-    """How much of an item to compute, where to keep its finished parts, how long to go on, and whom to tell."""
+    """How much of an item to compute, where to keep its finished parts, how long to go on, on whose cluster (`ray`, as
+    `ray_workers` takes it), and whom to tell."""
 
     size: Size = "standard"
     folder: Path | None = None
     time_limit: float | None = None
+    ray: str | None = None
     progress: Progress = lambda done, total: None
     say: Say = lambda text: None
 
@@ -53,8 +55,9 @@ class Effort:
 
     @property
     def everything(self) -> bool:
-        """Every part, however long it takes on a processor; on a GPU that is the standard."""
-        return self.size == "full" or (self.size == "standard" and jax.default_backend() != "cpu")
+        """Every part, however long it takes on a processor; on a GPU or a cluster that is the standard."""
+        strong = self.ray is not None or jax.default_backend() != "cpu"
+        return self.size == "full" or (self.size == "standard" and strong)
 
 
 class Summary(NamedTuple):

@@ -31,8 +31,9 @@ class Item:
 
     `computed` says when the report computes it: always, only `in full`, or `elsewhere` (then it shows what was
     recorded). `keeps_parts` goes on where an interrupted call stopped, `time_limited` begins no new part after a time
-    limit. `recorded_by` is the command whose result comes with the package, `lead` and `example` open its section, and
-    the rows of `cards` have texts too long for a table: each becomes one of its own.
+    limit, `on_clusters` can be trained there. `recorded_by` is the command whose result comes with the package, `lead`
+    and `example` open its section, and the rows of `cards` have texts too long for a table: each becomes one of its
+    own.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Item:
     computed: Literal["always", "in full", "elsewhere"] = "always"
     keeps_parts: bool = False
     time_limited: bool = False
+    on_clusters: bool = False
     recorded_by: str = ""
     lead: str = ""
     example: str = ""
@@ -203,6 +205,7 @@ ALL = (
         computed="in full",
         keeps_parts=True,
         time_limited=True,
+        on_clusters=True,
         recorded_by="modgrok paper strong --full",
         pictures={
             "strong": Picture(

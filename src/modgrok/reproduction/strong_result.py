@@ -2,15 +2,16 @@
 
 A setting comes in variants (learning rate, weight decay). Those count that reach 99 % of the test rows on both
 controls; a setting that has none is too weak, and no evidence. In the others the accuracy of a polynomial is the best
-of the variants that count, as a mean over seeds. So a polynomial of the class that stays below 99 % contradicts the
-strong hypothesis however the setting is tuned, unless a second look with more steps finds it learned after all.
-The hypothesis is silent about polynomials outside the class; what is reached there is listed beside what a network
-reaches that shares twins (equal rows and columns) and guesses the rest.
+of the variants that count, as a mean over seeds. A polynomial of the class that stays below 99 % was trained on
+(`strong_longer`), and its finding is the best that became of it: learned late, learned with more of the table, still
+rising at the last step, or at rest. Only rest speaks against the hypothesis, which names no number of steps and no
+share of the table; what is still rising leaves it open. The hypothesis is silent about polynomials outside the class;
+what is reached there is listed beside what a network reaches that shares twins (equal rows and columns) and guesses
+the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import groupby
 from statistics import fmean, median
 
@@ -18,53 +19,80 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from modgrok.reproduction.item import ItemResult, Values, Verdict
+from modgrok.reproduction.rest import Outcome, learned_at, level, outcome_of
+from modgrok.reproduction.strong_longer import columns_of, looks_in, networks_in
+from modgrok.reproduction.strong_plan import CONTROLS, FRACTION, Rows
+from modgrok.reproduction.strong_words import conclusions, notes
 from modgrok.separable import classify_table
 from modgrok.separable.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import LEARNED
 
-CONTROLS = ("n1 + n2", "n1 n2")
 BEYOND = 0.1
 """Test accuracy over twins and guesses from which a polynomial outside the class is beyond them."""
 
-Rows = list[Values]
+IN_CLASS = {
+    "learned": "learned within the usual steps",
+    "learned late": "learned with more steps",
+    "learned with more of the table": "learned with more steps and more of the table",
+    "still rising": "not learned, and still rising at the last step",
+    "not trained on": "not learned within the usual steps, and not trained on",
+    "at rest": "not learned, and at rest",
+}
+"""What became of a polynomial of the class, the best first."""
+FINDINGS = IN_CLASS | {
+    "control": "",
+    "twins and guesses": "outside the class, about what twins and guesses give",
+    "beyond": "outside the class, more than twins and guesses give",
+    "too weak": "the setting does not learn a control",
+}
+"""What a cell can say."""
+SETTINGS = {
+    "learned": "agrees",
+    "learned late": "agrees with more steps",
+    "learned with more of the table": "agrees with more of the table",
+    "still rising": "open",
+    "not trained on": "open",
+    "at rest": "contradicts",
+}
+"""What a setting says, by the worst finding in the class."""
 
 
-def result_of(rows: Rows) -> ItemResult:
-    """The item's result, from the stored networks alone."""
-    settings = summaries(rows)
+def result_of(rows: Rows, points: Rows) -> ItemResult:
+    """The item's result, from the stored networks of the first look and the points of the second alone."""
+    settings = summaries(rows, points)
     cells = [cell for setting in settings for cell in setting["cells"]]
     found = {name: [cell for cell in cells if cell["finding"] == name] for name in FINDINGS}
-    in_class = [cell for name in ("agrees", "learned later", "contradicts") for cell in found[name]]
+    counts = {name: len(found[name]) for name in IN_CLASS}
     strong = [setting for setting in settings if setting["controls_pass"]]
+    devices = sorted({row["device"] for row in (*rows, *points)})
     return ItemResult(
         item="strong",
         title="The strong hypothesis: other architectures, losses, optimisers and regularisers",
         settings={
-            "networks": len(rows),
+            "networks": len(rows) + len(networks_in(points)),
             "settings": len({row["setting"] for row in rows}),
             "seeds": len({row["seed"] for row in rows}),
-            "fraction": min(row["fraction"] for row in rows),
-            "devices": sorted({row["device"] for row in rows}),
+            "fraction": FRACTION,
+            "devices": devices,
         },
         published={"hypothesis": "every standard network reaches 100 % test accuracy on h(g1(n1) + g2(n2))"},
         measured={
-            "networks": len(rows),
+            "networks": len(rows) + len(networks_in(points)),
             "settings_that_learn_the_controls": len(strong),
             "settings_too_weak": len(settings) - len(strong),
-            "cells_in_class": len(in_class),
-            "contradictions": len(found["contradicts"]),
-            "learned_later": len(found["learned later"]),
+            "in_class": counts,
             "learned_outside_the_class": sum(cell["accuracy"] >= LEARNED for cell in found["beyond"]),
             "loss_law": {f"{s['setting']} mod {s['modulus']}": s["loss_law"] for s in strong},
         },
-        verdict=verdict_on(in_class, found["contradicts"]),
-        notes=(*conclusions(settings), *notes(settings, in_class, found)),
+        verdict=verdict_on(counts),
+        notes=(*conclusions(settings), *notes(settings, found)),
         columns={
             "setting": "setting",
             "modulus": "mod",
             "controls": "controls",
             "in_class": "in class, worst",
+            "in_class_at_last": "trained on",
             "outside": "outside, best",
             "loss_law": "loss law",
             "finding": "finding",
@@ -73,26 +101,22 @@ def result_of(rows: Rows) -> ItemResult:
     )
 
 
-FINDINGS = {
-    "control": "",
-    "agrees": "in the class, learned",
-    "learned later": "in the class, learned with more steps",
-    "contradicts": "in the class, not learned",
-    "twins and guesses": "outside the class, about what twins and guesses give",
-    "beyond": "outside the class, more than twins and guesses give",
-    "too weak": "the setting does not learn a control",
-}
-"""What a cell can say."""
+def verdict_on(counts: dict[str, int]) -> Verdict:
+    """Undecided where no setting was strong enough to tell, or something is still rising."""
+    if counts["at rest"]:
+        return Verdict.DIFFERS
+    open_cells = counts["still rising"] + counts["not trained on"]
+    return Verdict.UNDECIDED if open_cells or not sum(counts.values()) else Verdict.REPRODUCED
 
 
-def summaries(rows: Rows) -> Rows:
+def summaries(rows: Rows, points: Rows) -> Rows:
     """One summary for each modulus, largest first, and setting, in the order in which they are stored."""
     order = {name: k for k, name in enumerate(dict.fromkeys(row["setting"] for row in rows))}
     ordered = sorted(rows, key=lambda row: (-row["modulus"], order[row["setting"]]))
     cases = dict.fromkeys((row["polynomial"], row["modulus"]) for row in rows)
     known = {case: known_before(*case) for case in cases}
     by_setting = groupby(ordered, key=lambda row: (row["setting"], row["modulus"]))
-    return [summary(name, modulus, list(members), known) for (name, modulus), members in by_setting]
+    return [summary(*name, list(members), points, known) for name, members in by_setting]
 
 
 def known_before(polynomial: str, modulus: int) -> Values:
@@ -102,51 +126,42 @@ def known_before(polynomial: str, modulus: int) -> Values:
     return {"verdict": found.status, "twins_and_guesses": twins_and_guesses(found.redundancy, modulus)}
 
 
-def summary(name: str, modulus: int, members: Rows, known: dict[tuple[str, int], Values]) -> Values:
+def summary(name: str, modulus: int, members: Rows, points: Rows, known: dict[tuple[str, int], Values]) -> Values:
     """One setting: the variants that learn the controls, and a cell for each polynomial."""
-    steps = min(row["steps"] for row in members)
     variants: dict[tuple[float, float], Rows] = {}
     for row in members:
-        if row["steps"] == steps:
-            variants.setdefault((row["learning_rate"], row["weight_decay"]), []).append(row)
+        variants.setdefault((row["learning_rate"], row["weight_decay"]), []).append(row)
     passing = [rows for rows in variants.values() if control_accuracy(rows) >= LEARNED]
     counting = passing or [max(variants.values(), key=control_accuracy)]
-    longer = [row for row in members if row["steps"] > steps]
+    mine = [row for row in points if (row["setting"], row["modulus"]) == (name, modulus)]
     cells = [
-        cell(polynomial, counting, longer, known[polynomial, modulus], strong=bool(passing))
+        cell(polynomial, counting, mine, known[polynomial, modulus], strong=bool(passing))
         for polynomial in dict.fromkeys(row["polynomial"] for row in counting[0])
     ]
-    inside = [c["accuracy"] for c in cells if c["verdict"] == "in-class" and c["polynomial"] not in CONTROLS]
-    outside = [c["accuracy"] for c in cells if c["verdict"] != "in-class"]
-    result = {
+    inside = [c for c in cells if c["verdict"] == "in-class" and c["polynomial"] not in CONTROLS]
+    worst = max((c["finding"] for c in inside), key=list(FINDINGS).index)
+    return {
         "setting": name,
         "modulus": modulus,
-        "networks": len(members),
-        "steps": steps,
+        "networks": len(members) + len(networks_in(mine)),
+        "steps": members[0]["steps"],
         "width": members[0]["width"],
         "variants": len(variants),
         "variants_that_count": len(passing),
         "controls": max(map(control_accuracy, counting)),
         "controls_pass": bool(passing),
-        "in_class": min(inside),
-        "outside": max(outside),
+        "in_class": min(c["accuracy"] for c in inside),
+        "in_class_at_last": min(c["accuracy_at_last"] for c in inside) if mine else None,
+        "outside": max((c["accuracy"] for c in cells if c["verdict"] != "in-class"), default=None),
         "loss_law": loss_law(counting),
         "cells": [{"setting": name, "modulus": modulus} | c for c in cells],
+        "finding": SETTINGS[worst] if passing else "settings too weak",
     }
-    return result | {"finding": setting_finding(result)}
 
 
-def contradictions(setting: Values) -> Rows:
-    return [cell for cell in setting["cells"] if cell["first_finding"] == "contradicts"]
-
-
-def setting_finding(setting: Values) -> str:
-    if not setting["controls_pass"]:
-        return "settings too weak"
-    count = {name: sum(cell["finding"] == name for cell in setting["cells"]) for name in FINDINGS}
-    if count["contradicts"]:
-        return f"contradicts ({count['contradicts']})"
-    return "agrees with more steps" if count["learned later"] else "agrees"
+def not_learned(setting: Values) -> Rows:
+    """The cells of the class that a setting which learns both controls did not learn at first."""
+    return [cell for cell in setting["cells"] if cell["finding"] in IN_CLASS and cell["accuracy"] < LEARNED]
 
 
 def control_accuracy(rows: Rows) -> float:
@@ -158,45 +173,60 @@ def mean_of(rows: Rows, column: str, polynomial: str) -> float:
     return fmean(row[column] for row in rows if row["polynomial"] == polynomial)
 
 
-def cell(polynomial: str, variants: list[Rows], longer: Rows, known: Values, *, strong: bool) -> Values:
-    """One polynomial in one setting: its best variant, as means over seeds, and what a second look found."""
+def cell(polynomial: str, variants: list[Rows], points: Rows, known: Values, *, strong: bool) -> Values:
+    """One polynomial in one setting: its best variant, as means over seeds, and what became of it later."""
     best = max(variants, key=lambda rows: mean_of(rows, "test_accuracy", polynomial))
     accuracy = mean_of(best, "test_accuracy", polynomial)
-    again = second_look([row for row in longer if row["polynomial"] == polynomial])
+    looks = second_looks([row for row in points if row["polynomial"] == polynomial], best[0]["steps"])
     if not strong:
         finding = "too weak"
     elif polynomial in CONTROLS:
         finding = "control"
-    elif known["verdict"] == "in-class":
-        finding = "agrees" if accuracy >= LEARNED else "contradicts"
-    else:
+    elif known["verdict"] != "in-class":
         finding = "beyond" if accuracy > known["twins_and_guesses"] + BEYOND else "twins and guesses"
-    later = finding == "contradicts" and bool(again) and again[0]["accuracy"] >= LEARNED
+    else:
+        finding = "learned" if accuracy >= LEARNED else became(looks)
     return {
         "polynomial": polynomial,
         **known,
         "learning_rate": best[0]["learning_rate"],
         "weight_decay": best[0]["weight_decay"],
         "accuracy": accuracy,
+        "accuracy_at_last": max([accuracy, *(look["accuracy"] for look in looks)]),
         "train_accuracy": mean_of(best, "train_accuracy", polynomial),
         "train_loss": mean_of(best, "train_loss", polynomial),
-        "second_look": again,
-        "first_finding": finding,
-        "finding": "learned later" if later else finding,
+        "looks": looks,
+        "finding": finding,
     }
 
 
-def second_look(rows: Rows) -> Rows:
-    """Accuracies after more steps, for each share of the table, the smallest first."""
-    return [
-        {
-            "fraction": fraction,
-            "steps": rows[0]["steps"],
-            "accuracy": fmean(row["test_accuracy"] for row in rows if row["fraction"] == fraction),
-            "train_accuracy": fmean(row["train_accuracy"] for row in rows if row["fraction"] == fraction),
-        }
-        for fraction in sorted({row["fraction"] for row in rows})
-    ]
+def second_looks(points: Rows, usual: int) -> Rows:
+    """What became of a polynomial in each look; of several seeds the accuracy is the mean, the outcome the worst."""
+    return [look_summary(rows, usual) for rows in looks_in(points).values()]
+
+
+def look_summary(points: Rows, usual: int) -> Values:
+    curves = [columns_of(rows) for rows in networks_in(points).values()]
+    learned = [learned_at(curve) for curve in curves]
+    return {
+        **{name: points[0][name] for name in ("fraction", "learning_rate", "weight_decay")},
+        "seeds": len(curves),
+        "steps": max(int(curve["step"][-1]) for curve in curves),
+        "accuracy": fmean(level(curve, "test_accuracy") for curve in curves),
+        "train_accuracy": fmean(level(curve, "train_accuracy") for curve in curves),
+        "outcome": max((outcome_of(curve, usual) for curve in curves), key=list(Outcome).index),
+        "learned_at": max(step for step in learned if step is not None) if None not in learned else None,
+    }
+
+
+def became(looks: Rows) -> str:
+    """The finding on a polynomial of the class that was not learned at first: the best of the second looks."""
+    learned = [look["fraction"] for look in looks if look["outcome"] in (Outcome.LEARNED, Outcome.LATE)]
+    if learned:
+        return "learned late" if min(learned) <= FRACTION else "learned with more of the table"
+    if not looks:
+        return "not trained on"
+    return "still rising" if any(look["outcome"] == Outcome.RISING for look in looks) else "at rest"
 
 
 def loss_law(variants: list[Rows]) -> float | None:
@@ -207,63 +237,3 @@ def loss_law(variants: list[Rows]) -> float | None:
         if np.isfinite(losses).all() and np.ptp(losses) > 0 and np.ptp(accuracies) > 0:
             found.append(float(spearmanr(losses, accuracies).statistic))
     return median(found) if found else None
-
-
-def verdict_on(in_class: Rows, against: Rows) -> Verdict:
-    """Undecided where no setting was strong enough to tell."""
-    if not in_class:
-        return Verdict.UNDECIDED
-    return Verdict.DIFFERS if against else Verdict.REPRODUCED
-
-
-def conclusions(settings: Rows) -> Iterator[str]:
-    """What the hypothesis comes to at each modulus, and how to take it."""
-    for modulus in dict.fromkeys(setting["modulus"] for setting in settings):
-        strong = [setting for setting in settings if setting["modulus"] == modulus and setting["controls_pass"]]
-        others = [setting["setting"] for setting in strong if setting["finding"] != "agrees"]
-        text = (
-            f"Modulo {modulus}, {len(strong)} settings learn both controls, and {len(strong) - len(others)} of them "
-            "every polynomial of the form."
-        )
-        yield f"{text} Not all of them are learned by: {'; '.join(others)}." if others else text
-    yield (
-        "The hypothesis names no number of steps and no share of the table. Where a setting does not learn a "
-        "polynomial of the form, it fails to confirm the hypothesis within the steps trained; it does not refute it."
-    )
-
-
-def notes(settings: Rows, in_class: Rows, found: dict[str, Rows]) -> Iterator[str]:
-    yield (
-        f"{len(found['agrees'])} of {len(in_class)} times a polynomial of the class reaches {LEARNED:.0%} of the test "
-        f"rows in a setting that learns both controls; {len(found['learned later'])} more do with more steps."
-    )
-    for cell in found["contradicts"]:
-        yield f"Contradicts the hypothesis: {against_words(cell)}"
-    for cell in found["learned later"]:
-        yield f"Learned later: {against_words(cell)}"
-    for polynomial, modulus in dict.fromkeys((c["polynomial"], c["modulus"]) for c in found["beyond"]):
-        cells = [c for c in found["beyond"] if (c["polynomial"], c["modulus"]) == (polynomial, modulus)]
-        whole = sum(c["accuracy"] >= LEARNED for c in cells)
-        yield (
-            f"Outside the class, {polynomial} mod {modulus}: {len(cells)} settings go beyond the "
-            f"{cells[0]['twins_and_guesses']:.0%} of twins and guesses, {whole} of them to {LEARNED:.0%}."
-        )
-    weak = [f"{s['setting']} mod {s['modulus']}" for s in settings if not s["controls_pass"]]
-    if weak:
-        yield f"Settings too weak, no evidence (a control stays below {LEARNED:.0%}): {'; '.join(weak)}."
-    yield (
-        "Loss law: rank correlation of final training loss and test accuracy over a setting's networks; near -1 the "
-        "training loss alone orders the accuracies."
-    )
-
-
-def against_words(cell: Values) -> str:
-    looks = [
-        f"; after {look['steps']} steps on {look['fraction']:.0%} of the table {look['accuracy']:.1%}"
-        for look in cell["second_look"]
-    ]
-    again = "".join(looks) or "; not trained for longer yet"
-    return (
-        f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}: {cell['accuracy']:.1%} "
-        f"(training rows {cell['train_accuracy']:.1%}){again}."
-    )

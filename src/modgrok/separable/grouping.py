@@ -2,21 +2,25 @@
 
 If f is in the class, so is the table of n_s against all other variables together, for each s: its column function is
 the sum of the others' g. So one such table outside the class refutes f. If a table is in the class, its witness
-may or may not have a column function that is itself a sum; if it has, that is a witness for f. Otherwise the
-answer is `unknown`: another witness of the table could have been a sum.
+may or may not have a column function that is itself a sum; if it has, that is a witness for f. Otherwise another
+witness of the table could have been a sum: one is searched for (`several`), and if none is found the answer is
+`unknown`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.separable.budget import Budget, LimitReached
 from modgrok.separable.checkers import check_witness
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.groups import Moduli, as_group
+from modgrok.separable.several import find_several
 from modgrok.separable.verdict import Verdict, Witness
 
 
@@ -48,6 +52,7 @@ class GroupedDecision:
         self.table, self.group, self.absorbing = table, as_group(group_order), absorbing
         self.verdict: Verdict | None = None
         self.parts: list[Decision] = []
+        self.searched = 0
         for witness in guesses:
             if check_witness(table, self.group.moduli, absorbing, witness):
                 self.verdict = Verdict("in-class", self.group.order, absorbing, witness=witness)
@@ -59,7 +64,7 @@ class GroupedDecision:
 
     @property
     def used(self) -> int:
-        return sum(part.used for part in self.parts)
+        return self.searched + sum(part.used for part in self.parts)
 
     def _read(self, axis: int) -> bool:
         """Take down what the table of one variable against the others decides."""
@@ -80,11 +85,22 @@ class GroupedDecision:
         """One procedure for the table that has used the least."""
         undecided = [axis for axis, part in enumerate(self.parts) if part.verdict is None]
         if not undecided:
-            self.verdict = self._unknown()
+            self._search(allowance)
             return
         axis = min(undecided, key=lambda axis: self.parts[axis].used)
         self.parts[axis].advance(allowance)
         self._read(axis)
+
+    def _search(self, allowance: int) -> None:
+        """Every table is in the class and none separates: look for a witness of all variables at once."""
+        budget = Budget(allowance)
+        with suppress(LimitReached):
+            witness = find_several(self.table, self.group, self.absorbing, budget)
+            if witness is not None and check_witness(self.table, self.group.moduli, self.absorbing, witness):
+                moduli = () if self.group.cyclic else self.group.moduli
+                self.verdict = Verdict("in-class", self.group.order, self.absorbing, witness=witness, moduli=moduli)
+        self.searched += budget.used
+        self.verdict = self.verdict or self._unknown()
 
     def within(self, steps: int) -> Verdict:
         limit = self.used + steps

@@ -7,12 +7,12 @@ the group is used: a table whose bounds add up to 193 is in the class of no grou
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from modgrok.separable.groups import Group
-from modgrok.separable.reduction import Reduced
+from modgrok.separable.reduction import Reduced, Table, reduce_table
 from modgrok.separable.verdict import Obstruction, Refutation
 
 MOST_VALUES_NAMED = 3
@@ -145,3 +145,65 @@ def grouped(group: Group, cases: list[tuple[Reduced, Refutation]]) -> list[tuple
         also = f" (the same for constant {members[1][0].absorbed})" if others == 1 else also
         found.append((f"constant {reduced.absorbed}", describe(reduced, group.order, certificate) + also))
     return found
+
+
+# ------------------------------------------------------------------------------------------ the lines of a proof
+
+EVERY_LINE = "every row and column takes part in the proof"
+
+
+class ProvingLines(NamedTuple):
+    """Rows and columns of a table that an obstruction speaks of, and in words what they show."""
+
+    rows: list[int]
+    columns: list[int]
+    note: str
+
+
+def proving_lines(table: Table, obstruction: Obstruction, order: int) -> ProvingLines:
+    """The rows and columns that prove an obstruction, to be drawn into the table; of several cases, the first's.
+
+    `order` is that of the group which the obstruction is about.
+    """
+    absorbed, certificate = obstruction.cases[0]
+    if "kept" in certificate:
+        return rival_lines(certificate)
+    reduced = reduce_table(table, absorbed)
+    rows, columns = reduced.row_source.tolist(), reduced.column_source.tolist()
+    if certificate["kind"] == "counting":
+        return counted_lines(reduced, order)
+    if certificate["kind"] == "distinct-lines":
+        side = ProvingLines(rows, [], f"{len(rows)} rows, all different")
+        across = ProvingLines([], columns, f"{len(columns)} columns, all different")
+        return side if len(rows) >= len(columns) else across
+    if certificate["kind"] == "closed-trail":
+        two_columns = ProvingLines([], columns, "the two different columns")
+        return two_columns if len(columns) == 2 else ProvingLines(rows, [], "the two different rows")
+    return ProvingLines(rows, columns, EVERY_LINE)
+
+
+def counted_lines(reduced: Reduced, order: int) -> ProvingLines:
+    """As few lines as show that the fibres do not fit: the largest bounds first, one element for each other value."""
+    bounds, lines = reduced.fibre_bounds, showing_lines(reduced.row_counts, reduced.column_counts)
+    sources = {"row": reduced.row_source, "column": reduced.column_source}
+    shown: dict[str, set[int]] = {"row": set(), "column": set()}
+    largest = np.argsort(-bounds, kind="stable")
+    totals = len(bounds) + np.cumsum(bounds[largest] - 1)
+    needed = largest[: 1 + int(np.argmax(totals > order))]
+    for v in needed.tolist():
+        side, k = lines[v]
+        shown[side].add(int(sources[side][k]))
+    many = f"{len(needed)} value{'s' * (len(needed) > 1)} stand{'s' * (len(needed) == 1)}"
+    note = f"where {many} so often that {totals[len(needed) - 1]} elements are needed, and the group has {order}"
+    return ProvingLines(sorted(shown["row"]), sorted(shown["column"]), note)
+
+
+def rival_lines(certificate: Refutation) -> ProvingLines:
+    """Of a table with unknown cells: lines that differ from one another, else all that were kept."""
+    rows, columns = certificate["kept"]
+    if certificate["kind"] == "rivals":
+        by_row = certificate["side"] == "row"
+        lines = sorted((rows if by_row else columns)[k] for k in certificate["clique"])
+        note = f"{len(lines)} {certificate['side']}s that differ from one another in known cells"
+        return ProvingLines(lines, [], note) if by_row else ProvingLines([], lines, note)
+    return ProvingLines(rows, columns, EVERY_LINE)

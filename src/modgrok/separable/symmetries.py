@@ -14,15 +14,19 @@ alone, 1/p of the pairs; the orbits of a group of n translations leave about 1/n
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Bool, Complex, Float, Int
+from jaxtyping import Bool, Float, Int
 
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.results import Result
 
 Table = Int[np.ndarray, "p q"]
+
+PAIRS = 128
+"""About how many pairs of cells sort out what is no symmetry."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,19 +72,34 @@ def in_logarithms(table: Table, modulus: int | None) -> Int[np.ndarray, "r s"] |
 def translations(table: Table) -> Bool[np.ndarray, "p q"]:
     """For which (s, t) is f(a + s, b + t) = σ(f(a, b)) on all cells, with places taken round the table?
 
-    The first row tells of most that they are none: where it has equal values, the row s shifted by t must have too.
+    Some pairs of cells with equal values tell of most (s, t) that they are none: shifted, they must be equal too.
     """
-    rows, columns = table.shape
-    order = np.argsort(table[0], kind="stable")
-    same = np.diff(table[0][order]) == 0
-    shifted = table[:, (order[None, :] + np.arange(columns)[:, None]) % columns]  # [s, t, place of the first row]
-    possible = ~((np.diff(shifted, axis=-1) != 0) & same).any(axis=-1)
+    possible = np.ones(table.shape, bool)
+    around = np.tile(table, (2, 2))
+    for first, second in equal_pairs(table):
+        possible &= window(around, first) == window(around, second)
     found = np.zeros_like(possible)
     found[0, 0] = True
     for s, t in zip(*(axis.tolist() for axis in np.nonzero(possible)), strict=True):
-        if not found[s, t] and follows(table, np.roll(table, (-s, -t), axis=(0, 1))):
+        if not found[s, t] and follows(table, window(around, (s, t))):
             found = generated(found, (s, t))
     return found
+
+
+def equal_pairs(table: Table) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Some pairs of cells with equal values, from all over the table and of as many values as can be."""
+    order = np.argsort(table, axis=None, kind="stable")
+    sorted_values = table.ravel()[order]
+    equal = np.flatnonzero(sorted_values[1:] == sorted_values[:-1])
+    for k in equal[:: max(1, len(equal) // PAIRS)].tolist():
+        (a, b), (c, d) = (divmod(int(cell), table.shape[1]) for cell in order[k : k + 2])
+        yield (a, b), (c, d)
+
+
+def window(around: Int[np.ndarray, "_ _"], corner: tuple[int, int]) -> Table:
+    """The table shifted so that the corner comes first; `around` is the table twice along each axis."""
+    (a, b), rows, columns = corner, around.shape[0] // 2, around.shape[1] // 2
+    return around[a : a + rows, b : b + columns]
 
 
 def generated(group: Bool[np.ndarray, "p q"], by: tuple[int, int]) -> Bool[np.ndarray, "p q"]:
@@ -108,17 +127,15 @@ def characters(table: Table) -> float:
 
 
 def one_hot_energy(table: Table) -> Float[np.ndarray, "p q"]:
-    """E(k, l) = Σ_q |T̂_q(k, l)|², where T_q is 1 in the cells of value q."""
+    """E(k, l) = Σ_q |T̂_q(k, l)|², where T_q is 1 in the cells of value q.
+
+    That is the Fourier transform of how many cells have the value of the cell (s, t) further on, for every (s, t). As
+    many have it (-s, -t) further on, so half of the shifts are counted.
+    """
     rows, columns = table.shape
-    left, right = fourier(rows), fourier(columns)
-    energy = np.zeros(table.shape)
-    for q in np.unique(table):
-        a, b = np.nonzero(table == q)
-        energy += np.abs(left[:, a] @ right[b]) ** 2
-    return energy
-
-
-def fourier(m: int) -> Complex[np.ndarray, "m m"]:
-    """exp(-2πi·jk/m)."""
-    turns = np.outer(np.arange(m), np.arange(m)) % m
-    return np.exp(-2j * np.pi * turns / m).astype(np.complex64)
+    around = np.tile(np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(np.int32), (2, 2))
+    here = around[:rows, :columns]
+    half = range(rows // 2 + 1)
+    counts = np.array([[np.count_nonzero(window(around, (s, t)) == here) for t in range(columns)] for s in half])
+    mirrored = counts[1 : (rows + 1) // 2][::-1, -np.arange(columns)]
+    return np.fft.fft2(np.concatenate([counts, mirrored])).real

@@ -6,7 +6,6 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,17 +15,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Shaped
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
 from modgrok.algebra.expression import parse, variable_names
-from modgrok.errors import InputError
-from modgrok.files import whole_file
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
+from modgrok.stores import open_tensors, write_tensors
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
@@ -35,7 +31,10 @@ COLUMNS = ("step", *Metrics._fields)
 
 
 class Training(NamedTuple):
-    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step)."""
+    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step).
+
+    `latest` are the metrics where it is now, noted in the history or not.
+    """
 
     shape: Shape
     hyper: Hyper
@@ -43,6 +42,7 @@ class Training(NamedTuple):
     state: State
     order: Order
     history: Float[np.ndarray, "point column"]
+    latest: tuple[float, ...] = ()
 
     @property
     def step(self) -> int:
@@ -55,12 +55,12 @@ class Training(NamedTuple):
     def segment(self, steps: int, *, noted: bool = True) -> Training:
         """Train on, measure, and add the row to the history, unless it is not to be noted."""
         state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
-        row = [float(value) for value in first_network((state.step, *metrics))]
+        row = tuple(float(value) for value in first_network((state.step, *metrics)))
         history = np.concatenate([self.history, [row]]) if noted else self.history
-        return self._replace(state=state, history=history)
+        return self._replace(state=state, history=history, latest=row)
 
     def last_row(self) -> dict[str, float]:
-        return dict(zip(COLUMNS, self.history[-1].tolist(), strict=True))
+        return dict(zip(COLUMNS, self.latest, strict=True))
 
     def compiled(self) -> Training:
         """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""
@@ -121,20 +121,18 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
 def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
     """Everything needed to go on, in one file that is replaced whole."""
     tensors = named_leaves(training.state) | {"history": training.history}
-    with whole_file(path) as temporary:
-        save_file(tensors, temporary, metadata={"modgrok": json.dumps({"config": config.to_json()})})
+    write_tensors(path, {"config": config.to_json()}, tensors)
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
     """The training as a checkpoint holds it; `beginning` itself where there is none."""
     if not path.exists():
         return beginning
-    try:
-        with safe_open(path, framework="numpy") as file:
-            leaves = [checked(file.get_tensor(name), leaf) for name, leaf in named_leaves(beginning.state).items()]
-            history = file.get_tensor("history")
-    except (OSError, SafetensorError, ValueError) as error:
-        raise InputError(f"{path} was damaged ({error}); start again with overwrite") from None
+    with open_tensors(path, "a checkpoint") as file:
+        leaves = [checked(file(name), leaf) for name, leaf in named_leaves(beginning.state).items()]
+        history = file("history")
+        if history.ndim != 2 or history.shape[1] != len(COLUMNS) or not len(history):
+            raise ValueError(f"its history has the shape {history.shape}")
     state = jax.tree.unflatten(jax.tree.structure(beginning.state), leaves)
     planned = np.isin(history[:, 0], config.measured_steps())
     return beginning._replace(state=state, history=history[planned])

@@ -3,10 +3,15 @@
 Every one trains the same thing: a two-layer x² network on half of the table of n1·n2, full batch, mean squared error,
 AdamW with modgrok's default settings, float32.
 
-    modgrok        the laboratory: scanned on the device, inputs gathered, networks side by side
-    jax one-hot    a plain JAX loop: one-hot matrix products, a compiled step, one network at a time
-    torch          the plain PyTorch loop: one-hot inputs, nn.Linear, AdamW, one network at a time
-    torch batched  PyTorch batched by hand: torch.bmm over all networks, AdamW (fused on a GPU)
+    modgrok          the laboratory as `train_ensemble` runs it: scanned on the device, networks side by side
+    modgrok float32  the same without the fused step, where that is what the laboratory takes (`fused_step`)
+    jax vmap scan    plain JAX at its best: one-hot matrix products, `vmap` over networks, `scan` over steps
+    jax one-hot      a plain JAX loop: one-hot matrix products, a compiled step, one network at a time
+    torch            the plain PyTorch loop: one-hot inputs, nn.Linear, AdamW, one network at a time
+    torch batched    PyTorch batched by hand: torch.bmm over all networks, AdamW (fused on a GPU)
+
+Networks of the loops side by side share one split of the table, which lets a product take all of them at once; those
+of modgrok have a split each.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -26,7 +32,7 @@ from modgrok.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import train_count
-from modgrok.training.ensemble import chunk_size, pick, stacked_places, start_all
+from modgrok.training.ensemble import chunk_size, pick, stacked_places, start_all, with_fused_step
 from modgrok.training.steps import Shape, advance
 
 DEFAULTS = TrainConfig("n1 n2", 97)
@@ -65,6 +71,10 @@ class Case:
     def train_rows(self) -> int:
         return train_count(DEFAULTS.fraction, self.modulus**2)
 
+    @property
+    def shape(self) -> Shape:
+        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), self.train_rows)
+
     def split(self) -> tuple[Float[np.ndarray, "row input"], Float[np.ndarray, "row p"]]:
         """One-hot inputs and targets of the training rows, for the contenders that multiply by them."""
         rows = np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows]
@@ -80,8 +90,8 @@ class Case:
         return embed, readout
 
 
-def modgrok_loop(case: Case) -> Train:
-    shape = Shape(Power((case.modulus,) * 2, case.modulus, width=case.width), case.train_rows)
+def modgrok_loop(case: Case, fused: bool | None = None) -> Train:
+    shape = with_fused_step(case.shape, case.networks, fused)
     advance_all = jax.jit(jax.vmap(advance, in_axes=(None, 0, 0, 0, None)), static_argnums=0)
     settings = hyper(seed=np.arange(case.networks), train_rows=case.train_rows)
     size = chunk_size(shape, case.networks)
@@ -111,24 +121,57 @@ def onehot_loss(weights: Any, inputs: Any, targets: Any) -> Any:
 
 def jax_loop(case: Case) -> Train:
     inputs, targets = (jnp.asarray(array) for array in case.split())
-    optimiser = optax.adamw(
-        DEFAULTS.learning_rate, DEFAULTS.beta1, DEFAULTS.beta2, DEFAULTS.eps, weight_decay=DEFAULTS.weight_decay
-    )
-
-    @jax.jit
-    def step(weights: Any, moments: Any) -> tuple[Any, Any, Any]:
-        loss, gradient = jax.value_and_grad(onehot_loss)(weights, inputs, targets)
-        updates, moments = optimiser.update(gradient, moments, weights)
-        return optax.apply_updates(weights, updates), moments, loss
-
+    step = jax.jit(onehot_step)
     weights: Any = tuple(jnp.asarray(array) for array in case.weights(0))
-    moments = optimiser.init(weights)
+    moments = ADAMW.init(weights)
 
     def train(steps: int) -> float:
         nonlocal weights, moments
         for _ in range(steps):
-            weights, moments, loss = step(weights, moments)
+            weights, moments, loss = step(weights, moments, inputs, targets)
         return float(loss)
+
+    return train
+
+
+ADAMW = optax.adamw(
+    DEFAULTS.learning_rate, DEFAULTS.beta1, DEFAULTS.beta2, DEFAULTS.eps, weight_decay=DEFAULTS.weight_decay
+)
+
+
+def onehot_step(weights: Any, moments: Any, inputs: Any, targets: Any) -> tuple[Any, Any, Any]:
+    loss, gradient = jax.value_and_grad(onehot_loss)(weights, inputs, targets)
+    updates, moments = ADAMW.update(gradient, moments, weights)
+    return optax.apply_updates(weights, updates), moments, loss
+
+
+SCANNED = 64
+"""Steps of one call where `scan` takes them: their number is part of the compiled program."""
+
+
+def jax_scanned(case: Case) -> Train:
+    inputs, targets = (jnp.asarray(array) for array in case.split())
+    steps_of_all: Any = jax.vmap(onehot_step, in_axes=(0, 0, None, None))
+
+    @partial(jax.jit, static_argnums=1, donate_argnums=0)
+    def scanned(state: Any, steps: int) -> tuple[Any, Any]:
+        def step(state: Any, _: None) -> tuple[Any, Any]:
+            weights, moments, losses = steps_of_all(*state, inputs, targets)
+            return (weights, moments), losses
+
+        state, losses = jax.lax.scan(step, state, length=steps)
+        return state, losses[-1]
+
+    arrays = zip(*(case.weights(seed) for seed in range(case.networks)), strict=True)
+    weights = tuple(jnp.asarray(np.stack(stack)) for stack in arrays)
+    state: Any = weights, jax.vmap(ADAMW.init)(weights)
+    programs = {length: scanned.lower(state, length).compile() for length in (SCANNED, 1)}  # before any clock runs
+
+    def train(steps: int) -> float:
+        nonlocal state
+        for length in [SCANNED] * (steps // SCANNED) + [1] * (steps % SCANNED):
+            state, losses = programs[length](state)
+        return float(losses[0])
 
     return train
 
@@ -190,9 +233,12 @@ def torch_settings() -> dict[str, Any]:
     }
 
 
-def contenders() -> dict[str, Callable[[Case], Train]]:
+def contenders(case: Case) -> dict[str, Callable[[Case], Train]]:
     """Those that can run here: PyTorch where it is installed and has the device that JAX has."""
-    loops: dict[str, Callable[[Case], Train]] = {"modgrok": modgrok_loop, "jax one-hot": jax_loop}
+    loops: dict[str, Callable[[Case], Train]] = {"modgrok": modgrok_loop}
+    if with_fused_step(case.shape, case.networks) != case.shape:
+        loops["modgrok float32"] = partial(modgrok_loop, fused=False)
+    loops |= {"jax vmap scan": jax_scanned, "jax one-hot": jax_loop}
     if importlib.util.find_spec("torch") is None:
         return loops
     import torch
@@ -204,3 +250,4 @@ def contenders() -> dict[str, Callable[[Case], Train]]:
 
 
 ONE_AT_A_TIME = ("jax one-hot", "torch")
+OURS = ("modgrok", "modgrok float32")

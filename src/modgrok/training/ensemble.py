@@ -7,7 +7,8 @@ an ensemble of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +27,10 @@ from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, s
 
 CPU_MEMORY = 1 << 24
 """Bytes for a chunk on a CPU, where networks train fastest while their activations stay in its caches."""
+
+
+OnDevice = Callable[[float, float], None]
+"""Called with the beginning and the end (`time.monotonic`) of each stretch of steps that the device has taken."""
 
 
 class Chunk(NamedTuple):
@@ -79,6 +84,7 @@ def train_chunks(
     params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
+    on_device: OnDevice | None = None,
     fused: bool | None = None,
 ) -> Iterator[Chunk]:
     """Train an ensemble, chunk by chunk; metrics are measured at `steps`, rising steps of which the last ends it.
@@ -97,10 +103,14 @@ def train_chunks(
         kept = min(size, networks - first)
         settings = pick(hyper, nets)
         table = jnp.asarray(tables[nets], jnp.int32)
-        examples, state = start_all(shape, settings, table, pick(places, nets), pick(params, nets))
+        started = start_all(shape, settings, table, pick(places, nets), pick(params, nets))
+        examples, state = jax.block_until_ready(started)
         points = []
         for before, step in pairwise([0, *measured]):
-            state, metrics = segment_all(shape, settings, examples, state, step - before)
+            began = time.monotonic()
+            state, metrics = jax.block_until_ready(segment_all(shape, settings, examples, state, step - before))
+            if on_device is not None:
+                on_device(began, time.monotonic())
             points.append(jax.tree.map(np.asarray, metrics))
             if progress is not None:
                 progress(first * measured[-1] + kept * step, networks * measured[-1])
@@ -133,12 +143,12 @@ def train_ensemble(
     params: Any = None,
     memory: int | None = None,
     progress: Progress | None = None,
+    on_device: OnDevice | None = None,
     fused: bool | None = None,
 ) -> tuple[Metrics, Any]:
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
-    chunks = train_chunks(
-        shape, hyper, tables, steps=steps, orders=orders, params=params, memory=memory, progress=progress, fused=fused
-    )
+    how: dict[str, Any] = {"memory": memory, "progress": progress, "on_device": on_device, "fused": fused}
+    chunks = train_chunks(shape, hyper, tables, steps=steps, orders=orders, params=params, **how)
     return jax.tree.map(lambda *leaves: np.concatenate(leaves), *((chunk.metrics, chunk.params) for chunk in chunks))
 
 

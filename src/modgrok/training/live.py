@@ -19,6 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from modgrok.networks.network import Network
 from modgrok.progress import html_bar, line_every_few_seconds, notebook_output
 from modgrok.results import percent
 from modgrok.training.config import TrainConfig
@@ -33,11 +34,17 @@ TRAIN_COLOUR, TEST_COLOUR = "#3b5bdb", "#e8590c"
 
 
 class Point(NamedTuple):
-    """What a live view sees: the last row of the metrics, and the steps and seconds of this sitting."""
+    """What a live view sees: the metrics at a step, and the steps and seconds of this sitting.
+
+    Where this process trains, `network()` is the network as it is then; `measured` tells the steps that the metrics
+    have a row for from those at which somebody only looked.
+    """
 
     row: dict[str, float]
     steps: int
     seconds: float
+    network: Callable[[], Network] | None = None
+    measured: bool = True
 
     @property
     def rate(self) -> str:

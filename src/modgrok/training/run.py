@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from modgrok.errors import InputError
-from modgrok.files import read_columns, read_json, write_json, write_parquet
+from modgrok.files import write_json, write_parquet
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
@@ -18,11 +19,12 @@ from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.results import Result, frame, html_table, percent, plain
+from modgrok.stores import read_columns, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
 from modgrok.training.inspecting import inspect
-from modgrok.training.run_folder import FILES, MADE_BY, METRICS, NEURONS, RESULT, load_config
+from modgrok.training.run_folder import AGAIN, FILES, METRICS, NEURONS, RESULT, load_config
 from modgrok.training.snapshots import Snapshots, snapshots_in
 from modgrok.training.steps import Metrics
 
@@ -230,21 +232,33 @@ def load_run(folder: str | Path) -> Run:
         The `Run`; it is `reused`, and `resume` goes on with it.
     """
     folder = Path(folder)
-    config, stored = load_config(folder), read_json(folder / RESULT)
-    metrics, neurons = read_columns(folder / METRICS, MADE_BY), read_columns(folder / NEURONS, MADE_BY)
-    seconds, rate = (stored.get(name) or 0.0 for name in ("seconds", "steps_per_second"))
+    kinds = {"seconds": (int, float), "steps_per_second": (int, float), "device": str}
+    config, stored = load_config(folder), read_object(folder / RESULT, kinds, AGAIN)
     return Run(
         config,
         load(folder),
-        metrics,
-        neurons,
-        seconds,
-        rate,
-        stored.get("device", ""),
+        read_curves(folder),
+        read_columns(folder / NEURONS, NEURON_COLUMNS, AGAIN),
+        stored["seconds"],
+        stored["steps_per_second"],
+        stored["device"],
         folder,
         snapshots_in(folder),
         reused=True,
     )
+
+
+def read_curves(folder: Path) -> dict[str, np.ndarray]:
+    """The metrics of a run as far as they were written."""
+    return read_columns(folder / METRICS, CURVE_COLUMNS, AGAIN)
+
+
+CURVE_COLUMNS = pa.schema(
+    [(name, pa.int64() if name in ("step", "alive") else pa.float32()) for name in ("step", *Metrics._fields)]
+)
+NEURON_COLUMNS = pa.schema(
+    [("neuron", pa.int64()), ("ipr_initial", pa.float32()), ("ipr_final", pa.float32()), ("alive", pa.bool_())]
+)
 
 
 def write_run(run: Run, folder: Path) -> None:

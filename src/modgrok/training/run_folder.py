@@ -27,10 +27,11 @@ from modgrok.algebra.expression import parse, to_text
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.files import claim_folder, whole_file, write_json
 from modgrok.locks import RUNNING, holder, locked
 from modgrok.networks.storage import WEIGHTS
 from modgrok.results import field_values
+from modgrok.stores import DamagedError, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.snapshots import SNAPSHOTS
 
@@ -44,6 +45,8 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
 FUNCTION = "function.npy"
 FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
 MADE_BY = "modgrok train"
+AGAIN = f"`{MADE_BY} --resume` makes it again"
+"""What to do about a damaged file of a run: the checkpoint has all that the others are made from."""
 LONGEST_NAME = 40
 """Characters of an expression in the name of a folder."""
 
@@ -87,13 +90,14 @@ def load_config(folder: Path) -> TrainConfig:
     """The config of the run in a folder."""
     if not (folder / CONFIG).exists():
         raise InputError(f"{folder} is not a run: it has no {CONFIG}; `{MADE_BY} … --out {folder}` makes one")
-    stored = read_json(folder / CONFIG)
+    remedy = f"train again with --overwrite, --out {folder}"
+    stored = read_object(folder / CONFIG, {"expression": str, "modulus": int}, remedy)
     try:
         if "function" in stored:
             stored |= {"function": load_function(folder, stored)}
         return TrainConfig(**stored)
-    except (TypeError, KeyError) as error:
-        raise InputError(f"{folder / CONFIG} is not the config of a run: {error}") from None
+    except (TypeError, KeyError, AttributeError) as error:
+        raise DamagedError(f"{folder / CONFIG} is not the config of a run ({error}); {remedy}") from None
 
 
 def load_function(folder: Path, stored: dict[str, Any]) -> Function:
@@ -110,10 +114,11 @@ def is_finished(config: TrainConfig, folder: Path) -> bool:
     """Has the run of this config already taken all its steps in this folder?"""
     if not (folder / RESULT).exists():
         return False
-    result = read_json(folder / RESULT)
-    if not (isinstance(result, dict) and result.get("finished")):
+    try:
+        result = read_object(folder / RESULT, {"finished": bool, "step": int}, AGAIN)
+    except DamagedError:
         return False
-    return not difference(load_config(folder), config) and result.get("step") == config.steps
+    return result["finished"] and result["step"] == config.steps and not difference(load_config(folder), config)
 
 
 def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None:

@@ -16,11 +16,10 @@ from typing import Any
 import numpy as np
 
 from modgrok.errors import InputError
-from modgrok.files import read_columns
 from modgrok.results import Result, frame, html_rows, percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
-from modgrok.training.run import Run, load_run
+from modgrok.training.run import Run, load_run, read_curves
 from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, canonical, is_running, load_config
 from modgrok.training.steps import Metrics
 
@@ -150,7 +149,7 @@ class Recorded:
 def recorded(folder: Path) -> Recorded:
     """The run in a folder as far as it was written."""
     config = load_config(folder)
-    curves = read_columns(folder / METRICS, MADE_BY) if (folder / METRICS).exists() else EMPTY
+    curves = read_curves(folder) if (folder / METRICS).exists() else EMPTY
     return Recorded(str(folder), config, curves, folder)
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import jax
 import numpy as np
-from rich.console import Console
 
+from modgrok import printing
 from modgrok.algebra.function import FunctionLike
 from modgrok.files import write_parquet
 from modgrok.networks.network import Network
+from modgrok.stores import DamagedError, set_aside
 from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.live import OnPoint, Point, live_view
@@ -25,6 +27,8 @@ from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, 
 
 SECONDS_BETWEEN_METRICS = 1.0
 """How often a folder shows to others (`modgrok watch`) how far its training is."""
+LOOKS_PER_SECOND = 11.0
+"""About how often somebody who looks on is shown the training."""
 
 
 def train(
@@ -135,23 +139,29 @@ def train_config(
     live: bool | None = None,
     log: str | None = None,
     on_point: OnPoint | None = None,
+    on_look: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
-    """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`."""
+    """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`.
+
+    `on_look` is called at the measured steps and between them, about `LOOKS_PER_SECOND` times a second. A look costs a
+    measurement and changes no number: what is trained and written is the same with it and without.
+    """
     folder = None if out is None else Path(out)
     if folder is not None and not overwrite and is_finished(config, folder):
-        return load_run(folder)
+        with suppress(DamagedError):  # then it is written again below, from its checkpoint
+            return load_run(folder)
     check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
-    console = Console(stderr=True)
+    console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     with (
         nullcontext() if folder is None else owned(config, folder, overwrite=overwrite),
         live_view(config, console) if shown else nullcontext() as view,
         logged(log, config, folder) as logger,
     ):
-        watchers = [watcher for watcher in (view, logger, on_point) if watcher is not None]
-        return sitting(config, task, folder, checkpoint_seconds, watchers, stop or (lambda: False))
+        watchers = [watcher for watcher in (view, logger, on_point, on_look) if watcher is not None]
+        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, stop or (lambda: False))
 
 
 def sitting(
@@ -160,25 +170,36 @@ def sitting(
     folder: Path | None,
     checkpoint_seconds: float,
     watchers: list[OnPoint],
+    on_look: OnPoint | None,
     stop: Callable[[], bool],
 ) -> Run:
     """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so."""
     fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
-    training = fresh if folder is None else load_checkpoint(config, folder / CHECKPOINT, fresh)
+    training = fresh if folder is None else last_checkpoint(config, folder, fresh)
     training = training.compiled()
     diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
+
+    def point_of(training: Training, measured: bool) -> Point:
+        seconds = time.perf_counter() - began
+        return Point(
+            training.last_row(), training.step - first_step, seconds, partial(training.network, config), measured
+        )
+
     for step in (step for step in config.measured_steps() if step > first_step):
         if stop():
             break
-        for between in diary.film_steps(training.step, step):
-            training = diary.filmed(training.segment(between - training.step, noted=between == step))
-        if training.step < step:
-            training = training.segment(step - training.step)
-        point = Point(training.last_row(), training.step - first_step, time.perf_counter() - began)
+        filmed = diary.film_steps(training.step, step)
+        looks = [] if on_look is None else look_steps(training.step, step, first_step, time.perf_counter() - began)
+        for until in sorted({*filmed, *looks, step}):
+            training = training.segment(until - training.step, noted=until == step)
+            if until in filmed:
+                diary.film(training)
+            if on_look is not None and until != step:
+                on_look(point_of(training, measured=False))
         for watcher in watchers:
-            watcher(point)
+            watcher(point_of(training, measured=True))
         diary.write(training)
     seconds = time.perf_counter() - began
     rate = (training.step - first_step) / max(seconds, 1e-9)
@@ -199,6 +220,33 @@ def sitting(
     return run
 
 
+def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Training:
+    """The training as its folder holds it; from the beginning where its checkpoint or its snapshots are damaged."""
+    checkpoint = folder / CHECKPOINT
+    try:
+        if config.snapshots:
+            snapshots_in(folder)
+    except DamagedError as error:
+        checkpoint.unlink(missing_ok=True)  # those of earlier steps are made again, too
+        set_aside(folder / SNAPSHOTS, error)
+    try:
+        return load_checkpoint(config, checkpoint, fresh)
+    except DamagedError as error:
+        set_aside(checkpoint, error)
+        return fresh
+
+
+def look_steps(now: int, until: int, first: int, seconds: float) -> range:
+    """Steps before the next measured one to look at; `seconds` is what this sitting took from its first step to now.
+
+    >>> list(look_steps(40, 50, 0, 1.0)), list(look_steps(0, 10, 0, 0.0))
+    ([43, 46, 49], [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    steps_per_second = (now - first) / seconds if seconds > 0 else 0
+    stride = max(1, int(steps_per_second / LOOKS_PER_SECOND))
+    return range(now + stride, until, stride)
+
+
 class Diary:
     """What a training keeps as it goes: snapshots, and in its folder the metrics and a checkpoint now and then."""
 
@@ -209,7 +257,7 @@ class Diary:
         self.planned = snapshot_steps(config.steps, config.snapshots)
         self.unwritten = False
         if training.step in self.planned and training.step not in self.snapshots:
-            self.filmed(training)
+            self.film(training)
         self.metrics_at = self.checkpoint_at = time.perf_counter()
         if folder is not None:
             write_parquet(folder / METRICS, training.curves())
@@ -218,11 +266,10 @@ class Diary:
         """The steps of a stretch of training at which a snapshot is due."""
         return [step for step in self.planned if after < step <= until]
 
-    def filmed(self, training: Training) -> Training:
-        """The training itself; its network is kept."""
+    def film(self, training: Training) -> None:
+        """Keep the network as it is now."""
         self.snapshots[training.step] = training.network(self.config)
         self.unwritten = True
-        return training
 
     def write(self, training: Training) -> None:
         """Metrics and a checkpoint, where it is time."""

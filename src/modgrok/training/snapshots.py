@@ -8,18 +8,14 @@ of a network file with `32/` before their names; the metadata are those of a net
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
-
 from modgrok.errors import InputError
-from modgrok.files import whole_file
 from modgrok.networks.network import Network
 from modgrok.networks.storage import check_network, read_format_2
+from modgrok.stores import DamagedError, open_tensors, write_tensors
 
 SNAPSHOTS = "snapshots.safetensors"
 
@@ -55,17 +51,17 @@ class SnapshotFile(Snapshots):
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
-            with safe_open(path, framework="numpy") as file:
-                self.about: dict[str, Any] = json.loads((file.metadata() or {})["modgrok"])
-            self.steps: tuple[int, ...] = tuple(self.about["steps"])
-        except (OSError, SafetensorError, KeyError, ValueError) as error:
-            raise InputError(f"{path} holds no snapshots, or was cut short ({error}); train again") from None
+            with open_tensors(path, "a film of snapshots") as file:
+                self.about: dict[str, Any] = file.about
+                self.steps: tuple[int, ...] = tuple(map(int, file.about["steps"]))
+        except (InputError, OSError) as error:
+            raise DamagedError(f"{path} holds no snapshots ({error}); `modgrok train` makes them again") from None
 
     def __getitem__(self, step: int) -> Network:
         if step not in self.steps:
             raise KeyError(step)
-        with safe_open(self.path, framework="numpy") as file:
-            return check_network(read_format_2(self.about, lambda name: file.get_tensor(f"{step}/{name}")))
+        with open_tensors(self.path, "a film of snapshots") as file:
+            return check_network(read_format_2(self.about, lambda name: file(f"{step}/{name}")))
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.steps)
@@ -79,9 +75,7 @@ def write_snapshots(path: Path, snapshots: Snapshots) -> None:
     stored = {step: network.stored() for step, network in snapshots.items()}
     about, _ = next(iter(stored.values()))
     tensors = {f"{step}/{name}": tensor for step, (_, named) in stored.items() for name, tensor in named.items()}
-    with whole_file(path) as temporary:
-        metadata = {"modgrok": json.dumps(about | {"steps": list(stored)}, allow_nan=False)}
-        save_file(tensors, temporary, metadata=metadata)
+    write_tensors(path, about | {"steps": list(stored)}, tensors)
 
 
 def snapshots_in(folder: Path) -> Snapshots:

@@ -254,7 +254,8 @@ def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metr
         targets = examples.table[rows]
         inputs = Rows(table_inputs(rows, shape.model.residues))
         logits = shape.model.apply(params, inputs, statistics=statistics)
-        losses, hits = LOSSES[shape.loss](logits, targets), jnp.argmax(logits, axis=-1) == targets
+        losses = LOSSES[shape.loss](logits, targets)
+        hits = (jnp.argmax(logits, axis=-1) == targets) & ~jnp.isnan(losses)  # argmax gives NaN an answer
         train = place < hyper.train_rows
         test = ~train & (place < shape.rows)
         parts = [jnp.where(part, value, 0) for value in (losses, hits) for part in (train, test)]

@@ -134,6 +134,18 @@ def spaced(first: str, last: str, count: str, how: str | None) -> list[float]:
 
 
 @dataclass(frozen=True)
+class Device:
+    """What the parts of a sweep depend on: the memory of a part, and how gradients are summed (`steps.Shape`)."""
+
+    memory: int
+    gradient: str
+
+
+def this_device() -> Device:
+    return Device(device_memory(), repeatable_gradient())
+
+
+@dataclass(frozen=True)
 class Part:
     """Networks of a sweep that train side by side, by their numbers in the plan; `size` with what fills it up."""
 
@@ -141,20 +153,20 @@ class Part:
     size: int
 
 
-def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task]) -> list[tuple[Shape, list[int]]]:
+def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task], device: Device) -> list[tuple[Shape, list[int]]]:
     """The networks that one compiled program can train, and its shape: with room for the largest training set."""
     found: dict[Any, list[int]] = {}
     for number, (config, task) in enumerate(zip(configs, tasks, strict=True)):
         found.setdefault((replace(task.shape, train_rows=0), config.steps, config.metrics_every), []).append(number)
-    gradient = repeatable_gradient()
+    rows = [max(tasks[k].shape.train_rows for k in numbers) for numbers in found.values()]
     return [
-        (replace(key[0], train_rows=max(tasks[k].shape.train_rows for k in numbers), gradient=gradient), numbers)
-        for key, numbers in found.items()
+        (replace(shape, train_rows=largest, gradient=device.gradient), numbers)
+        for ((shape, *_), numbers), largest in zip(found.items(), rows, strict=True)
     ]
 
 
-def parts_of(shape: Shape, numbers: Sequence[int]) -> list[Part]:
+def parts_of(shape: Shape, numbers: Sequence[int], device: Device) -> list[Part]:
     """A group in parts of equal size."""
-    memory = min(device_memory(), LARGEST_PART * network_bytes(shape))
+    memory = min(device.memory, LARGEST_PART * network_bytes(shape))
     size = chunk_size(shape, len(numbers), memory)
     return [Part(tuple(numbers[first : first + size]), size) for first in range(0, len(numbers), size)]

@@ -14,31 +14,34 @@ A sweep in a folder has these files:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterable, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import asdict
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from rich.console import Console
 
+from modgrok import printing
 from modgrok.algebra.function import FunctionLike
 from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
+from modgrok.files import claim_folder, whole_file, write_json
 from modgrok.locks import locked
 from modgrok.progress import Progress, progress_bar
-from modgrok.training.checkpoints import COLUMNS, begin
-from modgrok.training.config import Task, TrainConfig, hyper
-from modgrok.training.diagnosis import diagnose, passed_at
-from modgrok.training.ensemble import Chunk, pick, segment_all, train_chunks
+from modgrok.ray_workers import RayWorkers, check_ray
+from modgrok.stores import DamagedError, read_object, read_rows, set_aside
+from modgrok.training.checkpoints import begin
+from modgrok.training.config import Task, TrainConfig
+from modgrok.training.ensemble import pick
 from modgrok.training.run_folder import function_name
-from modgrok.training.steps import Hyper, Metrics, Shape
-from modgrok.training.sweep_plan import Part, SweepPlan, groups_of, parts_of, plan_of
+from modgrok.training.steps import Shape
+from modgrok.training.sweep_parts import ROWS, TrainedPart, Work, train_part
+from modgrok.training.sweep_plan import Device, Part, SweepPlan, groups_of, parts_of, plan_of, this_device
 from modgrok.training.sweep_result import CURVE, Sweep
+from modgrok.workers import ThisThread, in_window
 
 PLAN, TABLE, WEIGHTS = "sweep.json", "sweep.parquet", "weights"
 
@@ -50,6 +53,7 @@ def sweep(
     seeds: int | Iterable[int] = 1,
     out: str | Path | None = None,
     keep_weights: bool = False,
+    ray: str | None = None,
     live: bool | None = None,
     **settings: Any,
 ) -> Sweep:
@@ -61,6 +65,7 @@ def sweep(
         seeds: how many seeds each combination has, or a list of them.
         out: folder of the sweep, which goes on where an earlier sitting stopped; None keeps the sweep in memory.
         keep_weights: whether to keep the trained networks in the folder.
+        ray: "local", "auto" or HOST:PORT trains on a Ray cluster (docs/cluster.md); without, in this process.
         live: whether to show how far it is; None does so in notebooks.
         settings: those of `mg.train`; each is a value, or a list of values that are tried one beside the other.
 
@@ -72,7 +77,7 @@ def sweep(
     (1, 4, 5.0)
     """
     plan = plan_of(function, mod, seeds, **settings)
-    return run_plan(plan, None if out is None else Path(out), keep_weights=keep_weights, live=live)
+    return run_plan(plan, None if out is None else Path(out), keep_weights=keep_weights, ray=ray, live=live)
 
 
 def default_folder(plan: SweepPlan) -> Path:
@@ -84,186 +89,201 @@ def default_folder(plan: SweepPlan) -> Path:
     return Path("sweeps") / f"{function_name(config)}{mod}-{varied}-{digits}"
 
 
-def run_plan(plan: SweepPlan, folder: Path | None, *, keep_weights: bool = False, live: bool | None = None) -> Sweep:
+def run_plan(
+    plan: SweepPlan,
+    folder: Path | None,
+    *,
+    keep_weights: bool = False,
+    ray: str | None = None,
+    live: bool | None = None,
+) -> Sweep:
     """Train what is missing of a plan; in memory, without a folder."""
     if keep_weights and folder is None:
         raise InputError("weights are kept in a folder; give one: out= (--out)")
+    check_ray(ray)
     tasks = [config.task() for config in plan.configs]  # what cannot be trained makes no folder
     with nullcontext() if folder is None else locked(folder):
-        return run_tasks(plan, tasks, folder, keep_weights, live)
+        return run_tasks(plan, tasks, folder, keep_weights, ray, live)
 
 
 def run_tasks(
-    plan: SweepPlan, tasks: Sequence[Task], folder: Path | None, keep_weights: bool, live: bool | None
+    plan: SweepPlan,
+    tasks: Sequence[Task],
+    folder: Path | None,
+    keep_weights: bool,
+    ray: str | None,
+    live: bool | None,
 ) -> Sweep:
     """`run_plan` in a folder that is this process's."""
-    began, programs = time.perf_counter(), compiled_programs()
-    groups = [(shape, parts_of(shape, numbers)) for shape, numbers in groups_of(plan.configs, tasks)]
-    if folder is not None:
-        groups = claim(plan, folder, groups, keep_weights)
-    console = Console(stderr=True)
+    began, console = time.perf_counter(), printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
-    with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
-        tables = list(trained_parts(plan, tasks, groups, folder, keep_weights, progress))
-    rows = pa.concat_tables(tables).sort_by("network").combine_chunks()
     files: tuple[Path, ...] = ()
     if folder is not None:
+        check_claim(plan, folder, keep_weights)
+    with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
+        rows, compilations = all_rows(plan, tasks, folder, keep_weights, ray, progress)
+    if folder is not None:
         files = finish(folder, rows)
-    compilations = compiled_programs() - programs
     title = plan.configs[0].expression if "modulus" in plan.varied else plan.configs[0].title
     found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, time.perf_counter() - began, folder, files)
     return found if folder is None else found.drawn()
 
 
-def compiled_programs() -> int:
-    """How many training programs this process has compiled."""
-    return int(segment_all._cache_size())  # type: ignore[attr-defined]
+REMEDY = "choose another folder: out= (--out)"
 
 
-def claim(
-    plan: SweepPlan, folder: Path, groups: list[tuple[Shape, list[Part]]], keep_weights: bool
-) -> list[tuple[Shape, list[Part]]]:
-    """Make `folder` the folder of this sweep, or refuse; the parts are those with which it began."""
-    wanted = plan.to_json() | {"keep_weights": keep_weights}
+def check_claim(plan: SweepPlan, folder: Path, keep_weights: bool) -> None:
+    """Refuse a folder that holds something else than this sweep."""
+    wanted = claimed(plan, keep_weights)
 
     def difference() -> str:
-        stored = read_json(folder / PLAN)
+        stored = read_object(folder / PLAN, {"parts": list}, REMEDY)
         return "" if {name: stored.get(name) for name in wanted} == wanted else "sweep"
 
-    claim_folder(folder, PLAN, difference, hint="choose another folder: out= (--out)")
+    claim_folder(folder, PLAN, difference, hint=REMEDY)
+
+
+def claimed(plan: SweepPlan, keep_weights: bool) -> dict[str, Any]:
+    return plan.to_json() | {"keep_weights": keep_weights}
+
+
+Groups = list[tuple[Shape, list[Part]]]
+
+
+def claim(plan: SweepPlan, folder: Path, groups: Groups, keep_weights: bool) -> Groups:
+    """Write down the parts of a sweep; one that was begun before has those that it began with."""
     if (folder / PLAN).exists():
-        stored = read_json(folder / PLAN)["parts"]
-        return [
-            (shape, [Part(tuple(part["networks"]), part["size"]) for part in parts])
-            for (shape, _), parts in zip(groups, stored, strict=True)
-        ]
-    write_json(folder / PLAN, wanted | {"parts": [[asdict(part) for part in parts] for _, parts in groups]})
+        return stored_parts(folder / PLAN, groups)
+    parts = [[asdict(part) for part in parts] for _, parts in groups]
+    write_json(folder / PLAN, claimed(plan, keep_weights) | {"parts": parts})
     return groups
 
 
-def trained_parts(
+def stored_parts(path: Path, groups: Groups) -> Groups:
+    """The parts with which the sweep of a folder began; another machine may have cut it into others than these."""
+    stored = read_object(path, {"parts": list}, REMEDY)["parts"]
+    try:
+        found = [
+            (shape, [Part(tuple(part["networks"]), part["size"]) for part in parts])
+            for (shape, _), parts in zip(groups, stored, strict=True)
+        ]
+    except (TypeError, KeyError, ValueError) as error:
+        raise DamagedError(f"{path} is not the plan of a sweep ({error}); {REMEDY}") from None
+    for (_, wanted), (_, parts) in zip(groups, found, strict=True):
+        members = sorted(number for part in wanted for number in part.networks)
+        if members != sorted(number for part in parts for number in part.networks):
+            raise DamagedError(f"{path} has other networks than the sweep; {REMEDY}")
+        if any(not (isinstance(part.size, int) and len(part.networks) <= part.size < 2**20) for part in parts):
+            raise DamagedError(f"{path} has parts of impossible sizes; {REMEDY}")
+    return found
+
+
+class Steps:
+    """Counts the network-steps of a sweep: those of parts that are done, and those within the part in training."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self.progress, self.total, self.done = progress, total, 0
+
+    def within(self, done: int, _: int) -> None:
+        if self.progress is not None:
+            self.progress(min(self.done + done, self.total), self.total)
+
+    def add(self, steps: int) -> None:
+        self.done += steps
+        self.within(0, 0)
+
+
+def all_rows(
     plan: SweepPlan,
     tasks: Sequence[Task],
-    groups: Sequence[tuple[Shape, list[Part]]],
     folder: Path | None,
     keep_weights: bool,
+    ray: str | None,
     progress: Progress | None,
-) -> Iterator[pa.Table]:
-    """The rows of each part: read where it is done, else trained and written before the next begins."""
-    if folder is not None and (folder / TABLE).exists():
-        yield read_rows(folder / TABLE)
-        return
-    total, done = sum(config.steps for config in plan.configs), 0
-    for shape, parts in groups:
-        for part in parts:
-            configs = [plan.configs[number] for number in part.networks]
-            path = None if folder is None else folder / f"part-{part.networks[0]:05}.parquet"
-            if path is not None and path.exists():
-                rows = read_rows(path)
+) -> tuple[pa.Table, int]:
+    """Every row of the plan, and how many programs were compiled; parts that are done are read, not trained."""
+    if folder is not None and (rows := whole_rows(folder / TABLE, range(len(plan.configs)), plan.configs)) is not None:
+        return rows, 0
+    steps = Steps(progress, sum(config.steps for config in plan.configs))
+    with closing(sweep_workers(ray, steps)) as workers:
+        device = workers.ask(this_device) if isinstance(workers, RayWorkers) else this_device()
+        tables, missing, compilations = [], [], 0
+        for work in works(plan, tasks, folder, keep_weights, device):
+            path = part_path(folder, work.part)
+            rows = None if path is None else whole_rows(path, work.part.networks, work.configs)
+            if rows is not None:
+                tables.append(rows)
+                steps.add(work.steps)
             else:
-                own = [tasks[number] for number in part.networks]
-                chunk = train_part(shape, part, configs, own, counted(progress, done, total))
-                if folder is not None and keep_weights:
-                    write_weights(folder / WEIGHTS, part, configs, chunk)
-                rows = rows_of(part, configs, chunk.metrics)
-                if path is not None:
-                    write_rows(path, rows)
-            done += sum(config.steps for config in configs)
-            if progress is not None:
-                progress(done, total)
-            yield rows
+                missing.append(work)
+        for work, trained in in_window(workers, iter(missing)):
+            if folder is not None and keep_weights:
+                write_weights(folder / WEIGHTS, work, trained.params)
+            if (path := part_path(folder, work.part)) is not None:
+                write_rows(path, trained.rows)
+            tables.append(trained.rows)
+            compilations += trained.compilations
+            steps.add(work.steps)
+    return pa.concat_tables(tables).sort_by("network").combine_chunks(), compilations
 
 
-def train_part(
-    shape: Shape,
-    part: Part,
-    configs: Sequence[TrainConfig],
-    tasks: Sequence[Task],
-    progress: Progress,
-) -> Chunk:
-    """A part in one chunk, filled up to its size with copies of its last network."""
-    filled = [*tasks, *[tasks[-1]] * (part.size - len(tasks))]
-    settings = hyper(**{name: np.array([getattr(task.hyper, name) for task in filled]) for name in HYPER})
-    tables = np.stack([task.table for task in filled])
-    chunks = train_chunks(
-        shape,
-        settings,
-        tables,
-        steps=configs[0].measured_steps(),
-        orders=[task.order for task in filled],
-        memory=2**62,
-        progress=progress,
-    )
-    (chunk,) = chunks
-    kept = slice(len(tasks))
-    return Chunk(chunk.first, pick(chunk.metrics, kept), pick(chunk.params, kept))
+def sweep_workers(ray: str | None, steps: Steps) -> ThisThread[Work, TrainedPart] | RayWorkers[Work, TrainedPart]:
+    return ThisThread(partial(train_part, progress=steps.within)) if ray is None else RayWorkers(train_part, ray)
 
 
-def counted(progress: Progress | None, before: int, total: int) -> Progress:
-    """Reports of a part as reports of the whole: its network-steps come on top of those `before`."""
-    return lambda done, _: None if progress is None else progress(min(before + done, total), total)
-
-
-HYPER = tuple(Hyper.__dataclass_fields__)
-
-
-def rows_of(part: Part, configs: Sequence[TrainConfig], metrics: Metrics) -> pa.Table:
-    """One row for each network: its number, settings, last metrics, outcome, and curves as lists."""
-    rows = []
-    for place, (number, config) in enumerate(zip(part.networks, configs, strict=True)):
-        steps = np.array(config.measured_steps())
-        curves = {"step": steps} | {name: np.asarray(values[place]) for name, values in metrics._asdict().items()}
-        rows.append(
-            {"network": number}
-            | config.to_json()
-            | {name: curves[name][-1].item() for name in Metrics._fields}
-            | {"memorised_at": passed_at(curves, "train_accuracy"), "grokked_at": passed_at(curves, "test_accuracy")}
-            | {"outcome": diagnose(config, curves).outcome}
-            | {f"{name}{CURVE}": curves[name].tolist() for name in COLUMNS}
+def works(
+    plan: SweepPlan, tasks: Sequence[Task], folder: Path | None, keep_weights: bool, device: Device
+) -> list[Work]:
+    """The parts of a plan, with all that is needed to train them."""
+    groups = [(shape, parts_of(shape, numbers, device)) for shape, numbers in groups_of(plan.configs, tasks, device)]
+    if folder is not None:
+        groups = claim(plan, folder, groups, keep_weights)
+    return [
+        Work(
+            shape,
+            part,
+            tuple(plan.configs[number] for number in part.networks),
+            tuple(tasks[number] for number in part.networks),
+            keep_weights,
         )
-    return pa.Table.from_pylist(rows, schema=ROWS)
-
-
-def kind(value: Any) -> pa.DataType:
-    return {int: pa.int64(), float: pa.float64()}.get(type(value), pa.string())
-
-
-SETTINGS = [(name, kind(value)) for name, value in TrainConfig("n1", 2, power=1).to_json().items()]
-MEASURED = [(name, pa.int64() if name in ("step", "alive") else pa.float32()) for name in COLUMNS]
-ROWS = pa.schema(
-    [
-        ("network", pa.int64()),
-        *SETTINGS,
-        *MEASURED[1:],
-        ("memorised_at", pa.int64()),
-        ("grokked_at", pa.int64()),
-        ("outcome", pa.string()),
-        *(
-            (f"{name}{CURVE}", pa.list_(pa.field("element", values))) for name, values in MEASURED
-        ),  # as Parquet calls it
+        for shape, parts in groups
+        for part in parts
     ]
-)
-"""Items of a list have the name that Parquet gives them: a table that was read is written as the same bytes."""
 
 
-def write_weights(folder: Path, part: Part, configs: Sequence[TrainConfig], chunk: Chunk) -> None:
+def part_path(folder: Path | None, part: Part) -> Path | None:
+    return None if folder is None else folder / f"part-{part.networks[0]:05}.parquet"
+
+
+def write_weights(folder: Path, work: Work, params: Any) -> None:
     """The trained networks of a part, each in a file that every command takes."""
-    for place, (number, config) in enumerate(zip(part.networks, configs, strict=True)):
+    for place, (number, config) in enumerate(zip(work.part.networks, work.configs, strict=True)):
         training = begin(config)
-        state = training.state._replace(params=pick(chunk.params, slice(place, place + 1)))
+        state = training.state._replace(params=pick(params, slice(place, place + 1)))
         training._replace(state=state).network(config).save(folder / f"{number:05}.safetensors")
 
 
 def write_rows(path: Path, rows: pa.Table) -> None:
     with whole_file(path) as temporary:
-        pq.write_table(rows, temporary, compression="zstd")
+        pq.write_table(rows, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_rows(path: Path) -> pa.Table:
+def whole_rows(path: Path, networks: Sequence[int], configs: Sequence[TrainConfig]) -> pa.Table | None:
+    """The rows of these networks in a file; None where there is none, or where it was damaged and is set aside."""
+    if not path.exists():
+        return None
     try:
-        return pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(f"cannot read {path}: {error}; remove it and run the sweep again") from None
+        rows = read_rows(path, ROWS, "it is trained again", filled=("network", "outcome", f"step{CURVE}"))
+        if sorted(rows["network"].to_pylist()) != sorted(networks):
+            raise DamagedError(f"{path} holds other networks than it must")
+        steps = dict(zip(networks, (config.measured_steps() for config in configs), strict=True))
+        for number, curve in zip(rows["network"].to_pylist(), rows[f"step{CURVE}"].to_pylist(), strict=True):
+            if curve != steps[number]:
+                raise DamagedError(f"{path} lacks measured steps of network {number}")
+        return rows
+    except DamagedError as error:
+        set_aside(path, error)
+        return None
 
 
 def finish(folder: Path, rows: pa.Table) -> tuple[Path, ...]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from rich.console import Console
 
+from modgrok import printing
 from modgrok.errors import InputError
-from modgrok.files import read_columns
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import Point, line_of, live_view
-from modgrok.training.run import Run, load_run
+from modgrok.training.run import Run, load_run, read_curves
 from modgrok.training.run_folder import MADE_BY, METRICS, RESULT, is_running, load_config
 
 SECONDS_BETWEEN_LOOKS = 0.5
@@ -29,7 +29,7 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
     Returns:
         The `Run`, as it ended.
     """
-    folder, console = Path(folder), console or Console(stderr=True)
+    folder, console = Path(folder), console or printing.console(stderr=True)
     config = load_config(folder)
     if console.is_terminal or console.is_jupyter:
         with live_view(config, console, beginning="waiting for its first measurement …") as on_point:
@@ -37,7 +37,7 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
                 on_point(point)
     else:
         for point in points(folder):
-            console.print(line_of(point.row, config.steps), highlight=False, markup=False, soft_wrap=True)
+            console.print(line_of(point.row, config.steps), soft_wrap=True)
     return ended(folder, config)
 
 
@@ -47,7 +47,7 @@ def points(folder: Path) -> Iterator[Point]:
     while True:
         running = is_running(folder)  # before the look at the metrics: what was written before the end is not missed
         if (folder / METRICS).exists():
-            columns = read_columns(folder / METRICS, MADE_BY)
+            columns = read_curves(folder)
             if seen == 0:
                 first = int(columns["step"][-1])
             for place in range(seen, len(columns["step"])):

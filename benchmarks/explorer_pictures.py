@@ -1,0 +1,153 @@
+"""The pictures of docs/explorer.md: the six views, light and dark, on a desk and on a phone, and what a page costs.
+
+    python benchmarks/explorer_pictures.py docs/images
+
+It starts `modgrok explore`, trains n1 n2 mod 97 from the page (a minute on two cores), and takes every picture with
+Debian's chromium. The phone's six views stand side by side in one picture. Colours are reduced to a palette, so that
+all of them together stay below 1.5 MB. The last line is what a first visit costs: what a browser loads, and how long.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from urllib.parse import urlencode
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+THEMES = ("light", "dark")
+DESK, PHONE = {"width": 1280, "height": 1010}, {"width": 390, "height": 844}
+COLOURS = 160
+PATIENCE = 300_000
+POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
+VIEWS = {
+    "function": {"expression": "(2n1 + 3n2)^4", "mod": 97, "order": "witness"},
+    "verdict": {"expression": "8x^5 y + 34x^9 y^5", "mod": 97},
+    "network": {"expression": POLYNOMIAL, "mod": 97},
+    "training": {"expression": "n1 n2", "mod": 97},
+    "census": {"modulus": 59},
+    "paper": {"item": "figure1"},
+}
+"""What each view shows in its picture."""
+
+
+@contextmanager
+def explorer(folder: str) -> Iterator[str]:
+    """The address of an explorer that keeps its runs in `folder`."""
+    command = [sys.executable, "-m", "modgrok", "explore", "--port", "0", "--no-open", "--runs", "runs"]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        found = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline())
+        assert found is not None, "modgrok explore prints its address as its first line"
+        yield found.group()
+        process.send_signal(signal.SIGINT)
+
+
+def train(page: Page) -> str:
+    """A run with snapshots, trained from the page; its name."""
+    page.goto(f"/?{urlencode({'view': 'training', **VIEWS['training']})}")
+    page.get_by_label("steps", exact=True).fill("200")
+    page.get_by_label("snapshots", exact=True).fill("40")
+    page.get_by_role("button", name="Start training").click()
+    page.locator(".verdict-line").wait_for(timeout=PATIENCE)
+    return page.evaluate("new URLSearchParams(location.search).get('run')")
+
+
+def settled(page: Page, view: str, run: str) -> None:
+    """Open a view and wait until nothing changes any more."""
+    page.goto(f"/?{urlencode({'view': view, **VIEWS[view], **({'run': run} if view == 'training' else {})})}")
+    page.wait_for_load_state("networkidle", timeout=PATIENCE)
+    if view == "training":
+        between = page.evaluate("Math.round(0.55 * document.querySelector('.run input[type=range]').max)")
+        page.locator(".run input[type=range]").fill(str(between))
+    if view == "network":
+        page.get_by_label("minimal", exact=True).check(force=True)
+    page.wait_for_timeout(800)
+    page.wait_for_load_state("networkidle", timeout=PATIENCE)
+    page.wait_for_timeout(400)
+
+
+def picture(page: Page) -> Image.Image:
+    return Image.open(BytesIO(page.screenshot())).convert("RGB")
+
+
+def save(image: Image.Image, path: Path) -> int:
+    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    return path.stat().st_size
+
+
+def side_by_side(images: list[Image.Image], gap: int = 24) -> Image.Image:
+    width = sum(image.width for image in images) + gap * (len(images) - 1)
+    whole = Image.new("RGB", (width, max(image.height for image in images)), (136, 136, 136))
+    left = 0
+    for image in images:
+        whole.paste(image, (left, 0))
+        left += image.width + gap
+    return whole
+
+
+def take(browser: Browser, address: str, run: str, folder: Path) -> int:
+    """Every picture; how many bytes they are."""
+    total = 0
+    for theme in THEMES:
+        phones = []
+        for size in (DESK, PHONE):
+            context = browser.new_context(base_url=address, viewport=size, color_scheme=theme)
+            page = context.new_page()
+            for view in VIEWS:
+                settled(page, view, run)
+                if size is PHONE:
+                    phones.append(picture(page))
+                else:
+                    total += save(picture(page), folder / f"explorer-{view}-{theme}.png")
+            context.close()
+        total += save(side_by_side(phones), folder / f"explorer-phone-{theme}.png")
+    return total
+
+
+def costs(browser: Browser, address: str) -> str:
+    """What a first visit loads, and when its picture is there."""
+    context = browser.new_context(base_url=address, viewport=DESK)
+    page = context.new_page()
+    sizes: list[int] = []
+    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/api/events" not in answer.url else None)
+    page.goto("/")
+    page.locator("canvas.cells[data-rows]").wait_for()
+    paint, drawn = page.evaluate(
+        "[performance.getEntriesByName('first-contentful-paint')[0].startTime, performance.now()]"
+    )
+    page.wait_for_load_state("networkidle")
+    context.close()
+    return (
+        f"{len(sizes)} files and answers, {sum(sizes) / 1024:.0f} kB; "
+        f"first paint after {paint:.0f} ms, the table after {drawn:.0f} ms"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the pictures go")
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    with TemporaryDirectory() as runs, explorer(runs) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        with browser.new_context(base_url=address, viewport=DESK) as context:
+            run = train(context.new_page())
+        print(f"pictures: {take(browser, address, run, folder) / 1024:.0f} kB")
+        print(f"a first visit: {costs(browser, address)}")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""Who may ask: pages of this server only, with its token; and how much they may send.
+
+A page of another site can make a browser send requests here. It cannot choose the Host (which is checked against DNS
+names that lead here by a trick), nor hide its Origin, nor read the token; so what it sends is refused. Where the server
+listens to more than this machine, every request needs the token: in the address once, in a cookie from then on.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from modgrok.explorer.limits import LARGEST_REQUEST, LARGEST_UPLOAD
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+UPLOAD = "/api/tables"
+COOKIE = "modgrok_token"
+TOKEN_HEADER = b"x-modgrok-token"
+LONGEST_QUERY = 16_384
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data: blob:",
+        "connect-src 'self'",
+        "font-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+)
+
+
+class Refused(Exception):
+    """A request that is not answered, with its status and why."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        self.status, self.reason = status, reason
+        super().__init__(reason)
+
+
+class Guard:
+    """Around the whole app. `open_to_others` is whether it listens to more than this machine."""
+
+    def __init__(self, app: App, *, token: str, port: int, open_to_others: bool) -> None:
+        self.app, self.token, self.open = app, token, open_to_others
+        self.hosts = {f"{name}:{port}" for name in LOOPBACK} | (set(LOOPBACK) if port == 80 else set())
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return await self.app(scope, receive, send)
+        try:
+            self.check(scope)
+            await self.app(scope, limited(scope, receive), with_headers(scope, send))
+        except Refused as refused:
+            await refuse(send, refused)
+
+    def check(self, scope: Scope) -> None:
+        headers = dict(scope["headers"])
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if not self.open and host not in self.hosts:
+            raise Refused(
+                403, f"requests for the host {host[:80]!r} are not answered; use the address that was printed"
+            )
+        origin = headers.get(b"origin")
+        if origin is not None and origin.decode("latin-1").lower() != f"http://{host}":
+            raise Refused(403, "requests from other pages are not answered")
+        if foreign(headers) and not is_visit(scope, headers):
+            raise Refused(403, "requests from other pages are not answered")
+        if len(scope["query_string"]) > LONGEST_QUERY:
+            raise Refused(413, f"an address may have {LONGEST_QUERY:,} characters; ask for less")
+        if headers.get(b"content-length", b"0").isdigit() and int(headers.get(b"content-length", b"0")) > most_sent(
+            scope
+        ):
+            raise too_large(scope)
+        if self.open and not self.knows(scope, headers):
+            raise Refused(403, "this address needs the token that `modgrok explore` printed: open the whole address")
+        if scope["method"] not in ("GET", "HEAD") and not self.same(headers.get(TOKEN_HEADER, b"")):
+            raise Refused(403, "what changes something needs the page's token; load the page again")
+
+    def knows(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
+        """Whether a request from elsewhere has the token, in its cookie or, for the page itself, in its address."""
+        if scope["path"] == "/" and f"token={self.token}".encode() in scope["query_string"].split(b"&"):
+            return True
+        cookies = (cookie.strip().partition(b"=") for cookie in headers.get(b"cookie", b"").split(b";"))
+        return any(name == COOKIE.encode() and self.same(value) for name, _, value in cookies)
+
+    def same(self, given: bytes) -> bool:
+        return hmac.compare_digest(given, self.token.encode())
+
+
+def foreign(headers: dict[bytes, bytes]) -> bool:
+    """Whether the browser says that another page asks."""
+    return headers.get(b"sec-fetch-site", b"none") not in (b"same-origin", b"none")
+
+
+def is_visit(scope: Scope, headers: dict[bytes, bytes]) -> bool:
+    """A link on another page that leads here is no danger: it opens the page and changes nothing."""
+    return scope["method"] == "GET" and headers.get(b"sec-fetch-mode") == b"navigate"
+
+
+def most_sent(scope: Scope) -> int:
+    """How many bytes a request may bring."""
+    return LARGEST_UPLOAD if scope["path"] == UPLOAD else LARGEST_REQUEST
+
+
+def too_large(scope: Scope) -> Refused:
+    return Refused(413, f"that is too large: {most_sent(scope):,} bytes are the limit here")
+
+
+def limited(scope: Scope, receive: Receive) -> Receive:
+    """What is sent to us, up to the limit, whatever its length was said to be."""
+    received = 0
+
+    async def receive_some() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most_sent(scope):
+            raise too_large(scope)
+        return message
+
+    return receive_some
+
+
+def with_headers(scope: Scope, send: Send) -> Send:
+    """Every reply tells the browser what it must not do with it; the page's files may be kept if they are the same."""
+    kept = b"no-cache" if scope["path"].startswith("/page/") else b"no-store"
+
+    async def send_with(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            names = {name.lower() for name, _ in message["headers"]}
+            added = [*HEADERS, (b"content-security-policy", POLICY.encode()), (b"cache-control", kept)]
+            message["headers"] = [*message["headers"], *(pair for pair in added if pair[0] not in names)]
+        await send(message)
+
+    return send_with
+
+
+async def refuse(send: Send, refused: Refused) -> None:
+    body = json.dumps({"error": refused.reason, "position": None}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
+    await send({"type": "http.response.start", "status": refused.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,88 @@
+"""What the routes share: the two children, the queue, the stream of events, and answers that were given before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from modgrok.explorer.events import Events
+from modgrok.explorer.jobs import Job, Jobs
+from modgrok.explorer.workers import Reply, Worker
+
+KEPT_ANSWERS = 32 << 20
+"""Bytes of answers that are kept."""
+PATIENCE = 60.0
+"""Seconds after which a question is given up."""
+TRAINER_NICENESS = 5
+"""A training lets questions go first where they share the processors."""
+LASTING = frozenset(("function", "verdict", "network", "verification", "expert", "flow", "settings", "census"))
+"""Questions whose answers never change as long as the server runs."""
+
+
+class Laboratory:
+    """Made when the server starts, closed when it ends; `places` are the folders that questions are about."""
+
+    def __init__(self, *, runs: Path, report: Path, census: Path | None) -> None:
+        self.temporary = tempfile.TemporaryDirectory(prefix="modgrok-explorer-")
+        self.tables = Path(self.temporary.name)
+        self.places = {
+            "runs": str(runs),
+            "tables": str(self.tables),
+            "report": str(report),
+            "census": "" if census is None else str(census),
+        }
+        self.answers: OrderedDict[tuple[Any, ...], Reply] = OrderedDict()
+        self.bytes = 0
+
+    async def open(self) -> None:
+        """Start the children; needs the loop that will serve."""
+        self.events = Events()
+        self.answerer = Worker("answers", patience=PATIENCE)
+        self.trainer = Worker("trains", niceness=TRAINER_NICENESS)
+        self.jobs = Jobs(self.trainer, self.events)
+        await asyncio.gather(self.answerer.start(), self.trainer.start())
+        self.jobs.start()
+
+    async def close(self) -> None:
+        """End what runs: a training writes its checkpoint first."""
+        self.trainer.closing = self.answerer.closing = True
+        await asyncio.gather(self.trainer.close(), self.answerer.close(1.0))
+        await self.jobs.close()
+        self.temporary.cleanup()
+
+    async def ask(self, name: str, params: dict[str, Any]) -> Reply:
+        """The answer to a question, from memory where it lasts and was given before."""
+        key = (name, *sorted(params.items())) if name in LASTING else None
+        if key is not None and (known := self.known(key)) is not None:
+            return known
+        reply = await self.answerer.ask(name, params | self.places)
+        if key is not None and (reply.kind == "answer" or (reply.kind == "refusal" and "table" not in params)):
+            self.keep(key, reply)
+        return reply
+
+    async def found(self, name: str, params: dict[str, Any]) -> tuple[Reply, dict[str, Any]]:
+        """The reply, and what it says."""
+        reply = await self.ask(name, params)
+        return reply, json.loads(reply.payload)
+
+    def known(self, key: tuple[Any, ...]) -> Reply | None:
+        reply = self.answers.get(key)
+        if reply is not None:
+            self.answers.move_to_end(key)
+        return reply
+
+    def keep(self, key: tuple[Any, ...], reply: Reply) -> None:
+        if key in self.answers:
+            return
+        self.answers[key] = reply
+        self.bytes += len(reply.payload)
+        while self.bytes > KEPT_ANSWERS:
+            _, old = self.answers.popitem(last=False)
+            self.bytes -= len(old.payload)
+
+    def add(self, kind: str, ask: str, title: str, params: dict[str, Any], **about: Any) -> Job:
+        return self.jobs.add(kind, ask, title, params | self.places, **about)

@@ -1,0 +1,117 @@
+// The page: six views of one function, and the address that says which.
+import * as address from "./address.js";
+import { get } from "./api.js";
+import { announce, el, replace } from "./dom.js";
+import { Events } from "./events.js";
+import { Subject } from "./subject.js";
+
+const TITLES = { function: "Function", verdict: "Verdict", network: "Network", training: "Training", census: "Census", paper: "Paper" };
+const WITHOUT_SUBJECT = ["census", "paper"];
+
+class App {
+  constructor() {
+    this.form = document.getElementById("subject");
+    this.place = document.getElementById("view");
+    this.events = new Events();
+    this.views = new Map();
+    this.known = new Map();
+    this.asking = new AbortController();
+    this.state = address.read();
+    this.current = null;
+    this.subject = new Subject(this);
+    addEventListener("popstate", () => { this.state = address.read(); this.subject.fill(this.state); this.show(); });
+    document.addEventListener("click", (event) => this.follow(event));
+  }
+
+  start() {
+    this.subject.fill(this.state);
+    this.show();
+    get("settings").then((settings) => replace(document.getElementById("footer"),
+      el("span", {}, `modgrok ${settings.version}`), el("span", {}, `runs are kept in ${settings.runs}`),
+      el("span", {}, "everything is computed on this machine")), () => {});
+  }
+
+  /** Links to places of this page change the view without loading it again. */
+  follow(event) {
+    const link = event.target.closest?.("a[href^='/?']");
+    if (!link || link.target || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    history.pushState(null, "", link.getAttribute("href"));
+    const before = this.state;
+    this.state = address.read();
+    if (["expression", "mod", "table"].some((name) => String(before[name] ?? "") !== String(this.state[name] ?? ""))) this.subject.fill(this.state);
+    this.show();
+    this.place.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }
+
+  /** Change the state: `fresh` makes a page of the history, `subject` reads the function again. */
+  go(changes, { fresh = true, subject = false } = {}) {
+    Object.assign(this.state, changes);
+    address.write(this.state, { fresh });
+    if (subject) this.subject.fill(this.state);
+    this.show();
+  }
+
+  tabs() {
+    const { expression, mod, table, run } = this.state;
+    replace(document.getElementById("tabs"), address.VIEWS.map((view) => el("a", {
+      href: address.href({ expression: table ? "" : expression, mod, table, view, run: view === "training" ? run : "" }),
+      "aria-current": view === this.state.view ? "page" : null,
+    }, TITLES[view])));
+    document.querySelector("#tabs [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
+  async show() {
+    const name = this.state.view;
+    this.tabs();
+    this.form.hidden = WITHOUT_SUBJECT.includes(name);
+    const about = WITHOUT_SUBJECT.includes(name) ? "" : ` · ${this.current?.info.title ?? this.state.expression ?? ""}`;
+    document.title = `${TITLES[name]}${about} · modgrok`;
+    document.getElementById("heading").textContent = `${TITLES[name]}${about}`;
+    if (!this.views.has(name)) {
+      const { create } = await import(`./views/${name}.js`);
+      if (!this.views.has(name)) this.views.set(name, create(this));
+    }
+    if (this.state.view !== name) return;
+    const view = this.views.get(name);
+    if (this.place.firstChild !== view.element) {
+      this.place.replaceChildren(view.element);
+      announce(`${TITLES[name]} view`);
+    }
+    view.update(this);
+  }
+
+  /** What was asked about an earlier function is no longer wanted. */
+  subjectTyped() {
+    this.place.classList.add("stale");
+    this.asking.abort();
+    this.asking = new AbortController();
+  }
+
+  subjectRead(current) {
+    this.place.classList.remove("stale");
+    this.current = current;
+    const { expression = "", mod = "", table = "" } = current.question;
+    Object.assign(this.state, { expression, mod: mod || current.info.modulus || "", table });
+    address.write(this.state);
+    this.show();
+  }
+
+  subjectRefused() { this.current = null; this.show(); }
+
+  /** The verdict on the current function, asked once for each fraction. */
+  verdict(fraction = 0.5) {
+    const question = { ...this.current.question, fraction };
+    const key = JSON.stringify(question);
+    if (!this.known.has(key)) {
+      const answer = get("verdict", question, this.asking.signal);
+      answer.catch(() => this.known.delete(key));
+      if (this.known.size > 50) this.known.clear();
+      this.known.set(key, answer);
+    }
+    return this.known.get(key);
+  }
+}
+
+new App().start();

@@ -1,0 +1,56 @@
+// Mathematics as it is printed: the server's tree of an expression as MathML, and n1^2 n2 in a sentence.
+import { el, mathml } from "./dom.js";
+
+const row = (nodes) => nodes.length === 1 ? nodes[0] : mathml("mrow", nodes);
+const fenced = (node) => mathml("mrow", mathml("mo", "("), typeset(node), mathml("mo", ")"));
+const SUMS = ["sum", "negation"];
+
+/** The MathML of one node: see `typeset` in the answer of /api/function. */
+export function typeset(node) {
+  switch (node.kind) {
+    case "number": return mathml("mn", String(node.value));
+    case "variable": return mathml("msub", mathml("mi", node.letter), mathml("mn", String(node.index)));
+    case "negation": return mathml("mrow", mathml("mo", "−"), SUMS.includes(node.operand.kind) ? fenced(node.operand) : typeset(node.operand));
+    case "power": {
+      const plain = ["variable", "number"].includes(node.base.kind);
+      if (node.base.kind === "variable") {
+        return mathml("msubsup", mathml("mi", node.base.letter), mathml("mn", String(node.base.index)), mathml("mn", String(node.exponent)));
+      }
+      return mathml("msup", plain ? typeset(node.base) : fenced(node.base), mathml("mn", String(node.exponent)));
+    }
+    case "product": return row(node.factors.flatMap((factor, index) => {
+      const shown = SUMS.includes(factor.kind) ? fenced(factor) : typeset(factor);
+      return index && factor.kind === "number" ? [mathml("mo", "·"), shown] : [shown];
+    }));
+    case "sum": return row(node.terms.flatMap((term, index) => {
+      if (term.kind === "negation") return [mathml("mo", "−"), SUMS.includes(term.operand.kind) ? fenced(term.operand) : typeset(term.operand)];
+      return index ? [mathml("mo", "+"), typeset(term)] : [typeset(term)];
+    }));
+    default: return mathml("mtext", "…");
+  }
+}
+
+/** `typeset` as a whole formula with its modulus. */
+export function formula(node, modulus) {
+  const tail = modulus ? [mathml("mspace"), mathml("mo", "mod"), mathml("mn", String(modulus))] : [];
+  const whole = mathml("math", mathml("mrow", typeset(node), ...tail));
+  whole.querySelectorAll("mspace").forEach((space) => space.setAttribute("width", "0.5em"));
+  return whole;
+}
+
+const TOKEN = /(?<![A-Za-z])([ng])(\d{1,2})(?:\^(\d+))?(?!\w)|(?<![A-Za-z])([a-z]|\))\^(\d+)/g;
+
+/** A sentence in which n1^2 stands as mathematics; everything else stays the text it was. */
+export function prose(text) {
+  const nodes = [];
+  let from = 0;
+  for (const found of text.matchAll(TOKEN)) {
+    nodes.push(text.slice(from, found.index));
+    const [whole, letter, index, power, base, exponent] = found;
+    if (letter) nodes.push(el("span", { className: "maths" }, el("i", {}, letter), el("sub", {}, index), power ? el("sup", {}, power) : null));
+    else nodes.push(base, el("sup", {}, exponent));
+    from = found.index + whole.length;
+  }
+  nodes.push(text.slice(from));
+  return nodes;
+}

@@ -1,0 +1,123 @@
+// The verdict: a sentence, its witness or its proof, the accuracy to expect, and a probe.
+import { post } from "../api.js";
+import { numbers } from "../decode.js";
+import { el, debounced, replace } from "../dom.js";
+import { prose } from "../maths.js";
+import { button, facts, into, notice, segmented, slider, waiting } from "../parts.js";
+import { dots, interval } from "../pictures/small.js";
+import { TablePicture } from "../pictures/table.js";
+import { VERDICTS, percent } from "../words.js";
+import { valuePixels } from "./function.js";
+
+class VerdictView {
+  constructor(app) {
+    this.app = app;
+    this.fraction = 0.5;
+    this.answer = el("section", { className: "answer", "aria-label": "Answer", "aria-live": "polite" });
+    this.expected = el("section", { className: "stack tight", "aria-label": "Accuracy to expect" });
+    this.evidence = el("section", { className: "stack", "aria-label": "Evidence" });
+    this.rest = el("section", { className: "stack tight", "aria-label": "More" });
+    this.probe = el("div", { className: "stack tight", role: "status" });
+    this.asked = slider("Share of the table to train on", {
+      min: 0.05, max: 0.95, step: 0.05, value: 0.5, show: percent,
+      oninput: (value) => { this.fraction = value; this.later(); },
+    });
+    this.later = debounced(() => this.ask(), 150);
+    this.probeButton = button("Probe: train a small network", () => this.probing());
+    const side = el("div", { className: "stack" }, this.expected, this.asked.element, el("div", { className: "stack tight" }, this.probeButton, this.probe), this.rest);
+    this.element = el("div", { className: "stack wide" }, this.answer, el("div", { className: "split" }, this.evidence, side));
+    addEventListener("themechange", () => this.found && this.draw(this.found));
+  }
+
+  update(app) {
+    if (!app.current || this.info === app.current.info) return;
+    this.info = app.current.info;
+    replace(this.probe);
+    this.ask();
+  }
+
+  ask() {
+    const info = this.info;
+    into(this.answer, this.app.verdict(this.fraction), (found) => {
+      if (info === this.info) this.draw(found);
+      return this.sentences(found);
+    }, "deciding …");
+  }
+
+  sentences(found) {
+    return [
+      el("span", { className: `badge ${found.verdict}` }, VERDICTS[found.verdict]),
+      el("h2", {}, prose(found.answer[0])),
+      el("p", {}, prose(found.answer[1])),
+    ];
+  }
+
+  draw(found) {
+    this.found = found;
+    const { value, reason } = found.expected_accuracy;
+    replace(this.expected, el("h3", {}, "Test accuracy to expect"),
+      value === null ? notice(reason) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
+    replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
+    const { expected, probe, ...others } = found.facts;
+    replace(this.rest, facts(others, "facts wrapped"), el("details", {}, el("summary", {}, "The whole answer"), el("pre", { className: "small" }, found.explain)));
+  }
+
+  /** g1, g2 and h, and the table in their order. */
+  witness(found) {
+    const [first, second] = this.info.variables;
+    const absorbing = found.witness.h_absorbing !== null && found.witness.h_absorbing !== undefined;
+    const group = `Z${found.group_order ? ` of ${found.group_order}` : ""}`;
+    const parts = Object.entries(found.witness).filter(([name, values]) => Array.isArray(values) && name);
+    const reads = (name) => name === "h" ? "u" : this.info.variables[Number(name.slice(1)) - 1] ?? name;
+    const plots = parts.map(([name, values]) => el("figure", {}, el("figcaption", { className: "small" }, el("span", { className: "maths" }, el("i", {}, name.replace(/\d/, "")), name.length > 1 ? el("sub", {}, name.slice(1)) : null, "(", prose(reads(name)), ")")),
+      dots(values, `${name} of ${reads(name)}: ${values.slice(0, 12).map((v) => v ?? "none").join(", ")}${values.length > 12 ? ", …" : ""}`, { width: 200, height: 124 })));
+    const how = `${this.info.title} is h(${parts.slice(0, -1).map(([name]) => `${name}(${reads(name)})`).join(" + ")}), with a sum over ${group === "Z" ? "a group" : `the integers modulo ${found.group_order}`}${absorbing ? ` and an absorbing element, whose value is ${found.witness.h_absorbing}` : ""}.`;
+    return [el("h3", {}, "The witness"), el("p", { className: "small soft" }, prose(how)), el("div", { className: "witness" }, plots),
+      this.info.table && found.order ? this.picture(found.order, null, `Table in the order of the witness: stripes of equal value, one for each value of ${first} and ${second} added in the group.`) : null];
+  }
+
+  /** For each family, the rows and columns that refute it, drawn into the table. */
+  proofs(found) {
+    if (!found.proof.length) return [el("h3", {}, "No proof, and no witness"), el("p", { className: "soft" }, found.notes.join("; ") || "The search ended at its limit.")];
+    const place = el("div", { className: "stack tight" });
+    const show = (family) => {
+      const proof = found.proof.find((each) => each.family === family);
+      const lines = proof.rows.length + proof.columns.length;
+      replace(place, el("p", { className: "small" }, prose(proof.text)),
+        this.info.table ? this.picture(null, lines ? proof : null, `Table in which ${proof.note || "the rows and columns of the proof"} stand out.`) : null,
+        proof.note && this.info.table ? el("p", { className: "soft small" }, proof.note) : null);
+    };
+    const names = Object.fromEntries(found.proof.map(({ family }) => [family, family]));
+    const first = found.proof[0].family;
+    show(first);
+    return [el("h3", {}, "The proof"), found.proof.length > 1 ? segmented("Family", names, first, show).element : null, place];
+  }
+
+  picture(order, marked, label) {
+    const { info } = this;
+    const values = numbers(info.table);
+    const picture = new TablePicture({ label, largest: 460, describe: (row, column) => `${info.variables[0]} = ${row}, ${info.variables[1]} = ${column}: value ${values[row * info.sizes[1] + column]}` });
+    picture.show({ pixels: valuePixels(info), rows: info.sizes[0], columns: info.sizes[1], rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables });
+    if (marked) picture.mark(marked);
+    return picture.element;
+  }
+
+  async probing() {
+    this.probeButton.disabled = true;
+    const info = this.info;
+    replace(this.probe, waiting("waiting for the worker …"));
+    try {
+      const { job } = await post("probe", { ...this.app.current.question, fraction: this.fraction });
+      const result = await this.app.events.job(job, ({ text, done, total }) => {
+        if (info === this.info) replace(this.probe, waiting(text || "training"), total ? el("progress", { max: total, value: done, "aria-label": "Probe" }) : null);
+      });
+      if (info === this.info) replace(this.probe, result.value === null || result.value === undefined ? null : interval(result), el("p", { className: "small" }, result.text || result.reason));
+    } catch (error) {
+      replace(this.probe, notice(error.message));
+    } finally {
+      this.probeButton.disabled = false;
+    }
+  }
+}
+
+export const create = (app) => new VerdictView(app);

@@ -1,0 +1,122 @@
+"""Questions about the paper: every item with what was published, measured and recorded, and one of them in full."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from modgrok.errors import InputError
+from modgrok.explorer.asking import Params
+from modgrok.figures.style import save_figure
+from modgrok.report import store
+from modgrok.reproduction.item import ItemResult, ItemTable, settings_text
+from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.registry import ALL, ITEMS, Item
+
+SIZES = ("standard", "quick")
+REPORT = "report.html"
+
+
+def results_folder(report: Path) -> Path:
+    """Where the report keeps the results of its items."""
+    return report / "results"
+
+
+def stored(item: str, report: Path) -> tuple[ItemResult, str] | None:
+    """The result of an item that was computed here by this code, and its size."""
+    path = results_folder(report) / f"{item}.json"
+    for size in SIZES:
+        found = store.read_result(path, store.fingerprint(item, size))
+        if found.result is not None:
+            return found.result, size
+    return None
+
+
+def paper(params: Params) -> dict[str, Any]:
+    """Every item, in the order of the report."""
+    report = Path(str(params["report"]))
+    return {"items": [listed(item, report) for item in ALL], "report": (report / REPORT).exists()}
+
+
+def listed(item: Item, report: Path) -> dict[str, Any]:
+    found, recorded = stored(item.name, report), read_recorded(item.name)
+    return {
+        "item": item.name,
+        "heading": item.heading,
+        "purpose": item.purpose,
+        "section": item.section,
+        "lead": item.lead,
+        "computed": item.computed,
+        "result": None if found is None else short(item, found[0]) | {"size": found[1]},
+        "recorded": None
+        if recorded is None
+        else short(item, recorded.result) | {"where": recorded.where, "command": recorded.command},
+    }
+
+
+def short(item: Item, result: ItemResult) -> dict[str, Any]:
+    summary = item.summarise(result)
+    return {"verdict": str(result.verdict), "seconds": result.seconds, **summary._asdict()}
+
+
+def asked_item(params: Params) -> Item:
+    name = str(params.get("item") or "")
+    if name not in ITEMS:
+        raise InputError(f"item must be one of {', '.join(ITEMS)}; got {name[:40]!r}")
+    return ITEMS[name]
+
+
+def known_item(params: Params) -> dict[str, Any]:
+    """Whether there is such an item."""
+    return {"item": asked_item(params).name}
+
+
+def asked_result(params: Params) -> tuple[Item, ItemResult]:
+    """The result of an item: computed here, or the recorded one where that is asked for or is all there is."""
+    item, report = asked_item(params), Path(str(params["report"]))
+    here = None if params.get("from") == "recorded" else stored(item.name, report)
+    if here is not None:
+        return item, here[0]
+    recorded = read_recorded(item.name)
+    if recorded is None:
+        raise InputError(f"{item.name} has not been computed here; compute it first")
+    return item, recorded.result
+
+
+def paper_item(params: Params) -> dict[str, Any]:
+    """One item in full: its tables as texts, and where its figures are."""
+    item, result = asked_result(params)
+    origin = "recorded" if params.get("from") == "recorded" else "result"
+    return {
+        "item": item.name,
+        "title": result.title,
+        **short(item, result),
+        "notes": list(result.notes),
+        "settings": settings_text(result.settings),
+        "tables": [table_text(table) for table in (result.table, *result.tables)],
+        "figures": [
+            {
+                "name": name,
+                "alt": picture.alt,
+                "caption": picture.caption,
+                "url": f"/api/paper/figure?item={item.name}&name={name}&from={origin}",
+            }
+            for name, picture in item.pictures.items()
+        ],
+    }
+
+
+def table_text(table: ItemTable) -> dict[str, Any]:
+    return {"caption": table.caption, "headings": list(table.columns.values()), "rows": table.cells()}
+
+
+def paper_figure(params: Params) -> tuple[bytes, str]:
+    """One figure of an item as a PNG."""
+    _, result = asked_result(params)
+    name, drawn = str(params.get("name") or ""), result.figures()
+    if name not in drawn:
+        raise InputError(f"{result.item} has the figures {', '.join(drawn) or 'none'}; got {name[:40]!r}")
+    with TemporaryDirectory() as folder:
+        save_figure(drawn[name], Path(folder) / name)
+        return (Path(folder) / f"{name}.png").read_bytes(), f"{name}.png"

@@ -1,0 +1,307 @@
+"""The routes: each takes what a page sends, asks a child or adds a job, and passes on what comes back.
+
+Nothing is computed here. `docs/explorer.md` lists the routes with what they take and give.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from modgrok.explorer.guard import COOKIE, Guard, Refused
+from modgrok.explorer.jobs import QueueFull
+from modgrok.explorer.laboratory import Laboratory
+from modgrok.explorer.workers import Reply, WorkerDied
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+PAGE = Path(__file__).parent / "page"
+TOKEN_PLACE = '<meta name="modgrok-token" content="">'
+QUESTIONS = {
+    "/api/function": "function",
+    "/api/verdict": "verdict",
+    "/api/network": "network",
+    "/api/verification": "verification",
+    "/api/expert": "expert",
+    "/api/flow": "flow",
+    "/api/download": "download",
+    "/api/settings": "settings",
+    "/api/run": "run",
+    "/api/run/table": "run_table",
+    "/api/run/neurons": "run_neurons",
+    "/api/run/inspection": "run_inspection",
+    "/api/census": "census",
+    "/api/paper": "paper",
+    "/api/paper/item": "paper_item",
+    "/api/paper/figure": "paper_figure",
+}
+"""Addresses that ask a question with their query, and its name."""
+STATUS = {"answer": 200, "refusal": 400, "failure": 500}
+FILE_TYPES = {".png": "image/png", ".onnx": "application/octet-stream", ".safetensors": "application/octet-stream"}
+MOST_STREAMS = 100
+FUNCTION_KEYS = ("expression", "mod", "table")
+REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
+"""The report is one file with its style and pictures inside, and no script."""
+
+
+def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: bool) -> Guard:
+    """The whole application, behind its guard."""
+    from starlette.applications import Starlette
+    from starlette.routing import Mount, Route
+    from starlette.staticfiles import StaticFiles
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        await laboratory.open()
+        yield
+        await laboratory.close()
+
+    routes = Routes(laboratory, token, open_to_others)
+    gets = {"/": routes.page, "/report/": routes.report, "/api/runs": routes.runs, "/api/events": routes.events}
+    posts = {
+        "/api/trainings": routes.train,
+        "/api/trainings/resume": routes.resume,
+        "/api/trainings/stop": routes.stop,
+        "/api/probe": routes.probe,
+        "/api/paper": routes.reproduce,
+        "/api/jobs/cancel": routes.cancel,
+        "/api/tables": routes.upload,
+    }
+    app = Starlette(
+        routes=[
+            *(Route(path, routes.question(name)) for path, name in QUESTIONS.items()),
+            *(Route(path, handler) for path, handler in gets.items()),
+            *(Route(path, handler, methods=["POST"]) for path, handler in posts.items()),
+            Mount("/page", StaticFiles(directory=PAGE)),
+        ],
+        lifespan=lifespan,
+        exception_handlers={
+            Refused: lambda request, error: refusal(error.status, error.reason),
+            QueueFull: lambda request, error: refusal(429, str(error)),
+            WorkerDied: lambda request, error: refusal(503, str(error)),
+            404: lambda request, error: refusal(404, f"there is nothing at {request.url.path[:200]}"),
+            405: lambda request, error: refusal(405, f"{request.method} is not for {request.url.path[:200]}"),
+        },
+    )
+    return Guard(app, token=token, port=port, open_to_others=open_to_others)
+
+
+def refusal(status: int, text: str) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": text, "position": None}, status)
+
+
+def passed_on(reply: Reply, status: int | None = None) -> Response:
+    """A child's reply as it is: JSON, a picture, or a file to keep."""
+    from starlette.responses import Response
+
+    code = STATUS[reply.kind] if status is None else status
+    if reply.file is None:
+        return Response(reply.payload, code, media_type="application/json")
+    kind = FILE_TYPES[Path(reply.file).suffix]
+    headers = {} if kind == "image/png" else {"Content-Disposition": f'attachment; filename="{reply.file}"'}
+    return Response(reply.payload, code, headers, media_type=kind)
+
+
+async def body_of(request: Request) -> dict[str, Any]:
+    """The JSON object that a page sends."""
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise Refused(400, "send JSON, with the content type application/json")
+    try:
+        found = json.loads(await request.body())
+    except ValueError as error:
+        raise Refused(400, f"that is not JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise Refused(400, "send a JSON object")
+    return found
+
+
+def text_of(body: dict[str, Any], name: str) -> str:
+    if not isinstance(body.get(name), str) or not body[name]:
+        raise Refused(400, f"{name} is needed, as text")
+    return str(body[name])
+
+
+class Routes:
+    """The handlers, with what they share."""
+
+    def __init__(self, laboratory: Laboratory, token: str, open_to_others: bool) -> None:
+        self.laboratory, self.token, self.open = laboratory, token, open_to_others
+        self.streams = 0
+
+    # -------------------------------------------------------------------------------------- pages
+
+    async def page(self, request: Request) -> Response:
+        """The page with the token in it; where others may come, the address's token becomes a cookie."""
+        from starlette.responses import HTMLResponse
+
+        text = (PAGE / "index.html").read_text(encoding="utf-8")
+        response = HTMLResponse(text.replace(TOKEN_PLACE, TOKEN_PLACE.replace('""', f'"{self.token}"')))
+        if self.open:
+            response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
+        return response
+
+    async def report(self, request: Request) -> Response:
+        from starlette.responses import FileResponse
+
+        path = Path(self.laboratory.places["report"]) / "report.html"
+        if not path.exists():
+            return refusal(404, "there is no report yet; compute it on the page, in the view Paper")
+        return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
+
+    async def events(self, request: Request) -> Response:
+        from starlette.responses import StreamingResponse
+
+        if self.streams >= MOST_STREAMS:
+            raise Refused(429, f"{MOST_STREAMS} pages listen already; close one of them")
+        hello = {"queue": self.laboratory.jobs.listed()}
+        stream = self.laboratory.events.stream(request.headers.get("last-event-id"), hello)
+
+        async def counted() -> AsyncIterator[bytes]:
+            self.streams += 1
+            try:
+                async for part in stream:
+                    yield part
+            finally:
+                self.streams -= 1
+
+        return StreamingResponse(counted(), media_type="text/event-stream")
+
+    # -------------------------------------------------------------------------------------- questions
+
+    def question(self, name: str) -> Callable[[Request], Awaitable[Response]]:
+        async def handler(request: Request) -> Response:
+            reply = await while_wanted(request, self.laboratory.ask(name, dict(request.query_params)))
+            return passed_on(reply)
+
+        return handler
+
+    async def runs(self, request: Request) -> Response:
+        """The runs in the folder, and those that wait for their turn, which have no folder yet."""
+        from starlette.responses import JSONResponse
+
+        reply, found = await self.laboratory.found("runs", {})
+        if reply.kind != "answer":
+            return passed_on(reply)
+        jobs = {job.run: job for job in self.laboratory.jobs.jobs if job.run is not None}
+        for run in found["runs"]:
+            if run["run"] in jobs:
+                run["state"] = jobs[run["run"]].state
+        return JSONResponse({**found, "queue": self.laboratory.jobs.listed()})
+
+    # -------------------------------------------------------------------------------------- long work
+
+    async def train(self, request: Request) -> Response:
+        body = await body_of(request)
+        params = {name: body[name] for name in (*FUNCTION_KEYS, "settings") if body.get(name) is not None}
+        return await self.begin("training_plan", params)
+
+    async def resume(self, request: Request) -> Response:
+        body = await body_of(request)
+        params: dict[str, Any] = {"run": text_of(body, "run"), "resume": True}
+        if body.get("steps") is not None:
+            if not isinstance(body["steps"], int):
+                raise Refused(400, "steps must be a whole number")
+            params["steps"] = body["steps"]
+        return await self.begin("resume_plan", params)
+
+    async def begin(self, plan: str, params: dict[str, Any]) -> Response:
+        """Check a training, and put it into the queue unless it is there or was finished before."""
+        from starlette.responses import JSONResponse
+
+        if params.get("resume") and (job := self.laboratory.jobs.of_run(params["run"])) is not None:
+            return JSONResponse({"run": job.run, "job": job.job, "state": job.state}, 202)
+        reply, found = await self.laboratory.found(plan, params)
+        job = None if reply.kind != "answer" else self.laboratory.jobs.of_run(found["run"])
+        if reply.kind != "answer":
+            return passed_on(reply)
+        if found["finished"] and job is None:
+            return JSONResponse({"run": found["run"], "job": None, "state": "finished"})
+        if job is None:
+            asked = params | {"run": found["run"]}
+            job = self.laboratory.add("training", "training", found["title"], asked, run=found["run"])
+        return JSONResponse({"run": job.run, "job": job.job, "state": job.state}, 202)
+
+    async def stop(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        run = text_of(await body_of(request), "run")
+        job = self.laboratory.jobs.of_run(run)
+        if job is None:
+            raise Refused(409, "this run is not trained here; one that another process trains is stopped there")
+        return JSONResponse({"run": run, "state": self.laboratory.jobs.stop(job)})
+
+    async def cancel(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        job = self.laboratory.jobs.named(text_of(await body_of(request), "job"))
+        if job is None:
+            raise Refused(409, "there is no such job any more")
+        return JSONResponse({"job": job.job, "state": self.laboratory.jobs.stop(job)})
+
+    async def probe(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        body = await body_of(request)
+        params = {name: body[name] for name in (*FUNCTION_KEYS, "fraction") if body.get(name) is not None}
+        reply, found = await self.laboratory.found("function", {k: v for k, v in params.items() if k != "fraction"})
+        if reply.kind != "answer":
+            return passed_on(reply)
+        job = self.laboratory.add("probe", "probe", f"probe of {found['title']}", params)
+        return JSONResponse({"job": job.job}, 202)
+
+    async def reproduce(self, request: Request) -> Response:
+        from starlette.responses import JSONResponse
+
+        body = await body_of(request)
+        item, size = text_of(body, "item"), body.get("size", "quick")
+        if size not in ("quick", "standard"):
+            raise Refused(400, "size must be quick or standard")
+        if item != "all":
+            reply, _ = await self.laboratory.found("known_item", {"item": item})
+            if reply.kind != "answer":
+                return passed_on(reply)
+        job = self.laboratory.add("paper", "reproduction", f"paper {item}", {"item": item, "size": size}, item=item)
+        return JSONResponse({"job": job.job}, 202)
+
+    async def upload(self, request: Request) -> Response:
+        """A table: its bytes go to a file of the name that it was sent with, which a child reads and checks."""
+        name = Path(request.query_params.get("name", "").replace("\\", "/")).name
+        stem = "".join(c if c.isalnum() or c in "-_ ()" else "_" for c in Path(name).stem)[:60].strip()
+        folder = self.laboratory.tables / f"incoming-{secrets.token_hex(8)}"
+        folder.mkdir()
+        path = folder / f"{stem or 'table'}{Path(name).suffix.lower()[:10]}"
+        path.write_bytes(await request.body())
+        try:
+            return passed_on(await self.laboratory.ask("table", {"file": str(path)}))
+        finally:
+            path.unlink(missing_ok=True)
+            folder.rmdir()
+
+
+async def while_wanted(request: Request, asked: Awaitable[Reply]) -> Reply:
+    """The reply, unless the page goes away before: then nobody waits for it, and it may never be begun."""
+    answer = asyncio.ensure_future(asked)
+    gone = asyncio.ensure_future(departure(request))
+    try:
+        await asyncio.wait((answer, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answer.done():
+            raise Refused(499, "the page no longer waits for this")
+        return answer.result()
+    finally:
+        answer.cancel()
+        gone.cancel()
+
+
+async def departure(request: Request) -> None:
+    """Returns when the browser has closed the connection."""
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

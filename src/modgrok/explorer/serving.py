@@ -1,0 +1,130 @@
+"""The verb explore: bind a port, say the address, serve until Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from modgrok.errors import InputError
+from modgrok.explorer.guard import LOOPBACK
+from modgrok.explorer.laboratory import Laboratory
+from modgrok.explorer.server import build_app
+from modgrok.results import Result
+
+HERE = "127.0.0.1"
+PORT, PORTS_TRIED = 8765, 20
+"""The usual port; where it is taken and none was asked for, the next free one."""
+SECONDS_TO_CLOSE = 3
+EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
+
+
+@dataclass(frozen=True, repr=False)
+class Explored(Result):
+    """An explorer that was served: where, with the runs of which folder, and for how long."""
+
+    address: str
+    runs: Path
+    seconds: float
+
+    def summary(self) -> str:
+        return f"{self.address} was served for {self.seconds:.0f} s, with the runs in {self.runs}"
+
+
+def explore(
+    *,
+    port: int | None = None,
+    host: str = HERE,
+    runs: str | Path = "runs",
+    report: str | Path = "report",
+    census: str | Path | None = None,
+    seconds: float | None = None,
+    on_ready: Callable[[str], None] | None = None,
+) -> Explored:
+    """Serve the explorer until Ctrl-C: the whole laboratory in a browser.
+
+    Args:
+        port: where to listen; by default 8765, or the next one that is free; 0 is any.
+        host: the address to listen at. Another than this machine's own lets others in, if they have the token.
+        runs: the folder of the runs that are shown and made.
+        report: the folder of the paper's report.
+        census: the folder of a census to show, instead of the sample that comes with the package.
+        seconds: how long to serve; until Ctrl-C if not given.
+        on_ready: called with the address as soon as it can be opened.
+
+    Returns:
+        An `Explored`, once it is over.
+    """
+    try:
+        import starlette  # noqa: F401
+        import uvicorn
+    except ImportError:
+        raise InputError(EXTRA) from None
+    if census is not None and not Path(census).is_dir():
+        raise InputError(f"there is no folder {census}; give that of a census: modgrok census PLAN --out DIR makes one")
+    listening = bound(host, port)
+    chosen, token = listening.getsockname()[1], secrets.token_urlsafe(24)
+    open_to_others = host not in (*LOOPBACK, "::1")
+    laboratory = Laboratory(runs=Path(runs), report=Path(report), census=None if census is None else Path(census))
+    app = build_app(laboratory, token=token, port=chosen, open_to_others=open_to_others)
+    shown = f"[{host}]" if ":" in host else host
+    address = f"http://{shown}:{chosen}/" + (f"?token={token}" if open_to_others else "")
+    started = time.perf_counter()
+
+    class Server(uvicorn.Server):
+        """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves."""
+
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            laboratory.events.close()
+            super().handle_exit(sig, frame)
+
+        def end(self) -> None:
+            laboratory.events.close()
+            self.should_exit = True
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if on_ready is not None:
+                on_ready(address)
+            if seconds is not None:
+                asyncio.get_running_loop().call_later(seconds, self.end)
+
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=SECONDS_TO_CLOSE,
+    )
+    try:
+        Server(config).run(sockets=[listening])
+    except KeyboardInterrupt:
+        pass
+    finally:
+        listening.close()
+    return Explored(address, Path(runs), time.perf_counter() - started)
+
+
+def bound(host: str, port: int | None) -> socket.socket:
+    """A socket at the port; without one, at the usual port or the next that is free."""
+    if port is not None and not 0 <= port < 1 << 16:
+        raise InputError(f"a port is a number from 0 to 65535, got {port}; give 8765, for example")
+    tried = [port] if port is not None else range(PORT, PORT + PORTS_TRIED)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    reason = ""
+    for number in tried:
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host.strip("[]"), number))
+            return listening
+        except OSError as error:
+            listening.close()
+            reason = error.strerror or str(error)
+    raise InputError(f"cannot listen at {host}, port {tried[-1]}: {reason}; give another with --port, or --port 0")

@@ -1,0 +1,101 @@
+"""What a page draws of a network that trains: which cells are right, and some neurons along the circle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from modgrok.explorer.encoding import encoded
+from modgrok.explorer.networks import mean_at, shown_neurons
+from modgrok.inspection.inside import named_axes
+from modgrok.inspection.order import Order, order_of
+from modgrok.inspection.spectrum import block_power, neuron_norm, periodicity
+from modgrok.networks.models import Blocks
+from modgrok.networks.network import Network
+from modgrok.networks.verification import answers
+from modgrok.training.inspecting import training_rows
+
+TEST_WRONG, TEST_RIGHT, TRAIN_WRONG, TRAIN_RIGHT, UNKNOWN = range(5)
+"""What a cell of the table is."""
+MOST_NEURONS = 8
+
+
+class Cells:
+    """The table of a training: what is right does not change, nor which cells train."""
+
+    def __init__(self, network: Network) -> None:
+        self.right: Int[np.ndarray, "row"] = answers(network, network.inputs())
+        trained = training_rows(network)
+        self.trained: Bool[np.ndarray, "row"] = np.zeros(network.rows, bool) if trained is None else trained
+
+    def kinds(self, network: Network) -> Int[np.ndarray, "row"]:
+        hits = network.table().reshape(-1) == self.right
+        return np.where(self.right < 0, UNKNOWN, 2 * self.trained + hits)
+
+    def view(self, network: Network) -> dict[str, Any]:
+        return {"sizes": list(network.model.residues), "cells": encoded(self.kinds(network), "u8")}
+
+
+def cell_view(network: Network) -> dict[str, Any]:
+    cells = Cells(network)
+    kinds = cells.kinds(network)
+
+    def share(right: int, wrong: int) -> float | None:
+        rows = int(np.isin(kinds, (right, wrong)).sum())
+        return int((kinds == right).sum()) / rows if rows else None
+
+    return {
+        "sizes": list(network.model.residues),
+        "cells": encoded(kinds, "u8"),
+        "train_accuracy": share(TRAIN_RIGHT, TRAIN_WRONG),
+        "test_accuracy": share(TEST_RIGHT, TEST_WRONG),
+    }
+
+
+def neuron_view(network: Network, *, like: Network | None = None, shown: list[int] | None = None) -> dict[str, Any]:
+    """Some neurons as waves: the `shown` ones, else the largest of the network `like`."""
+    order = order_of(network, str(network.settings.get("order", "auto")))
+    blocks = host_blocks(network)
+    power = block_power(blocks, order.places)
+    chosen = largest_neurons(host_blocks(like or network), order) if shown is None else shown
+    measured = periodicity(blocks, order.places)
+    used = [order.places.period[axis] > 0 for axis in blocks.places]
+    periods = [int(order.places.period[axis]) for axis, has in zip(blocks.places, used, strict=True) if has]
+    names = [named_axes(network, axis, blocks) for axis, has in zip(blocks.places, used, strict=True) if has]
+    return {
+        "order": order.name,
+        "period": max(periods, default=0),
+        "periods": periods,
+        "blocks": names,
+        "shown": chosen,
+        "waves": encoded(along_circles(blocks, order, chosen), "f32"),
+        "frequency": (1 + np.argmax(power[np.array(used)][:, chosen, 1:], axis=-1)).T.tolist() if any(used) else [],
+        "ipr": encoded(np.asarray(measured.ipr), "f32") if periods else None,
+        "alive": int(np.sum(measured.alive)),
+    }
+
+
+def host_blocks(network: Network) -> Blocks:
+    blocks = network.model.blocks(network.params)
+    return Blocks(np.asarray(blocks.weights, np.float64), blocks.places)
+
+
+def largest_neurons(blocks: Blocks, order: Order) -> list[int]:
+    power = block_power(blocks, order.places)
+    frequency = 1 + np.argmax(power[..., 1:].sum(axis=0), axis=-1)
+    return shown_neurons(frequency, np.asarray(neuron_norm(blocks)), MOST_NEURONS)
+
+
+def along_circles(blocks: Blocks, order: Order, neurons: list[int]) -> Float[np.ndarray, "neuron block place"]:
+    """Weights at every place of the circles of the blocks that have one; NaN past the end of the shorter ones."""
+    placed, longest = [], max(1, int(max(order.places.period)))
+    for weights, axis in zip(blocks.weights, blocks.places, strict=True):
+        period = int(order.places.period[axis])
+        if period > 0:
+            place = np.asarray(order.places.place)[axis][: weights.shape[1]]
+            found = np.full((longest, len(neurons)), np.nan)
+            found[:period] = mean_at(place, np.asarray(weights)[neurons].T, period)
+            placed.append(found)
+    return np.stack(placed).transpose(2, 0, 1) if placed else np.empty((len(neurons), 0, longest))

@@ -1,0 +1,187 @@
+"""The control of end-to-end training: schedules in which a circuit from scratch learns n1 + n2.
+
+That a circuit of experts does not learn a polynomial from scratch says something only in a setting in which the same
+circuit learns n1 + n2. Two things stand in its way. A hard softmax (large inverse temperature β) hands almost no
+gradient to the experts in front of it, so that the last expert memorises; and weight decay that is strong enough
+against memorising makes soft circuits underfit, or collapse. So a schedule runs in stages of (β, weight decay): soft
+and decaying at first, harder and freer later. Schedules compete on the control, with one seed; the best are trained
+again with more seeds, on the control and on the polynomial.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from modgrok.algebra.expression import read
+from modgrok.networks.models import CircuitModel
+from modgrok.progress import Progress
+from modgrok.reproduction.item import Values
+from modgrok.training.config import hyper
+from modgrok.training.data import function_table, train_count
+from modgrok.training.diagnosis import LEARNED
+from modgrok.training.ensemble import train_ensemble
+from modgrok.training.mixture import shortest_plan
+from modgrok.training.starts import circuit_model, random_circuit
+from modgrok.training.steps import Shape
+
+CONTROL = "n1 + n2"
+
+Stage = tuple[float, float]
+"""Inverse temperature and weight decay."""
+Schedule = tuple[Stage, ...]
+
+SCHEDULES: tuple[Schedule, ...] = (
+    ((1.0, 0.3),) * 3,
+    ((3.0, 0.3),) * 3,
+    ((3.0, 1.0),) * 3,
+    ((10.0, 1.0),) * 3,
+    ((1.0, 0.3), (3.0, 0.3), (5.0, 0.3)),
+    ((2.0, 1.0), (3.0, 1.0), (3.0, 1.0)),
+    ((3.0, 1.0), (5.0, 1.0), (10.0, 1.0)),
+    ((3.0, 2.0), (5.0, 2.0), (5.0, 2.0)),
+    ((5.0, 2.0), (10.0, 2.0), (10.0, 1.0)),
+    ((10.0, 3.0), (10.0, 2.0), (10.0, 1.0)),
+    ((10.0, 3.0), (30.0, 3.0), (30.0, 1.0)),
+    ((30.0, 5.0), (30.0, 3.0), (30.0, 2.0)),
+)
+"""Three stages each, constant or ever harder and freer."""
+POINTS = 8
+"""Measurements in a stage."""
+
+
+@dataclass(frozen=True)
+class ControlStudy:
+    """One polynomial: the unit that is kept and reused. The `kept` best schedules are trained with `seeds` seeds."""
+
+    polynomial: str
+    modulus: int = 97
+    width: int = 256
+    stage_steps: int = 3000
+    fraction: float = 0.8
+    learning_rate: float = 0.005
+    schedules: tuple[Schedule, ...] = SCHEDULES
+    kept: int = 3
+    seeds: int = 2
+
+    def key(self) -> Values:
+        """As JSON holds it."""
+        return {name: plain(value) for name, value in asdict(self).items()}
+
+
+class Net(NamedTuple):
+    """A network of the study: what it is trained on (`control` or `scratch`), how, and from which seed."""
+
+    start: str
+    schedule: Schedule
+    seed: int
+
+
+def plain(value: Any) -> Any:
+    return [plain(part) for part in value] if isinstance(value, tuple) else value
+
+
+def run_study(study: ControlStudy, progress: Progress = lambda done, total: None) -> list[Values]:
+    """An entry for each network: first the schedules on the control, then the best ones on control and polynomial."""
+    first = [Net("control", schedule, 0) for schedule in study.schedules]
+    found = train(study, first, lambda done, total: progress(done, 2 * total))
+    chosen = sorted(found, key=lambda entry: -entry["test_accuracy"][-1])[: study.kept]
+    schedules = [first[found.index(entry)].schedule for entry in chosen]
+    again = [
+        Net(start, schedule, 1 + seed)
+        for schedule in schedules
+        for start in ("control", "scratch")
+        for seed in range(study.seeds)
+    ]
+    return found + train(study, again, lambda done, total: progress(total + done, 2 * total))
+
+
+def train(study: ControlStudy, nets: list[Net], progress: Progress) -> list[Values]:
+    """Train networks side by side, stage by stage; the optimiser begins anew with each stage."""
+    plan = shortest_plan(*read(study.polynomial, study.modulus))
+    model = circuit_model(plan, study.width)
+    steps = stage_points(study)
+    params = stacked([random_circuit(model, 1.0, key=jax.random.key(1000 + net.seed)) for net in nets])
+    points: list[Any] = []
+    stages = len(nets[0].schedule)
+    for k in range(stages):
+
+        def share(done: int, total: int, k: int = k) -> None:
+            progress(k * total + done, stages * total)
+
+        betas = jnp.array([net.schedule[k][0] for net in nets], jnp.float32)
+        params = replace(params, betas=jnp.broadcast_to(betas[:, None], params.betas.shape))
+        metrics, params = stage(study, model, nets, k, params, steps, share)
+        points.append(metrics)
+    return [
+        {
+            "start": net.start,
+            "schedule": plain(net.schedule),
+            "seed": net.seed,
+            "steps": [k * study.stage_steps + step for k in range(stages) for step in steps],
+            **{name: curve(points, name, row) for name in ("train_accuracy", "test_accuracy")},
+        }
+        for row, net in enumerate(nets)
+    ]
+
+
+def stage(
+    study: ControlStudy, model: CircuitModel, nets: list[Net], k: int, params: Any, steps: list[int], progress: Progress
+) -> Any:
+    """Metrics at the steps, and weights after the last, of stage k of every network's schedule."""
+    texts = {"control": CONTROL, "scratch": study.polynomial}
+    tables = {start: function_table(text, study.modulus)[0] for start, text in texts.items()}
+    rows = train_count(study.fraction, study.modulus**2)
+    rates = hyper(
+        seed=[net.seed for net in nets],
+        train_rows=rows,
+        learning_rate=study.learning_rate,
+        weight_decay=[net.schedule[k][1] for net in nets],
+    )
+    data = np.stack([tables[net.start] for net in nets])
+    return train_ensemble(Shape(model, rows), rates, data, steps=steps, params=params, progress=progress)
+
+
+def stage_points(study: ControlStudy) -> list[int]:
+    return sorted({round(step) for step in np.linspace(0, study.stage_steps, POINTS + 1)[1:]})
+
+
+def stacked(circuits: list[Any]) -> Any:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *circuits)
+
+
+def curve(points: list[Any], name: str, row: int) -> list[float]:
+    return [round(float(value), 4) for metrics in points for value in getattr(metrics, name)[row]]
+
+
+def by_schedule(entries: list[Values]) -> list[Values]:
+    """For each schedule that was trained on both: the final test accuracies on the control and on the polynomial."""
+    found: dict[Schedule, Values] = {}
+    for entry in entries:
+        if entry["seed"] > 0:
+            finals = found.setdefault(schedule_of(entry), {"control": [], "scratch": []})
+            finals[entry["start"]].append(entry["test_accuracy"][-1])
+    return [{"schedule": plain(schedule), **finals} for schedule, finals in found.items()]
+
+
+def schedule_of(entry: Values) -> Schedule:
+    return tuple((beta, decay) for beta, decay in entry["schedule"])
+
+
+def control_row(study: ControlStudy, entries: list[Values]) -> Values:
+    """One polynomial: in how many of the schedules the control learns, and the polynomial's best accuracy in those."""
+    found = by_schedule(entries)
+    passing = [accuracies for accuracies in found if min(accuracies["control"]) >= LEARNED]
+    return {
+        "polynomial": study.polynomial,
+        "modulus": study.modulus,
+        "schedules": len(study.schedules),
+        "trained_on": len(found),
+        "passing": len(passing),
+        "control": max(min(accuracies["control"]) for accuracies in found),
+        "scratch": max((max(accuracies["scratch"]) for accuracies in passing), default=None),
+    }

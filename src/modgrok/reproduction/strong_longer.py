@@ -1,0 +1,263 @@
+"""The second look of the strong hypothesis: what was not learned at first is trained on until it rests.
+
+A look is a setting with one learning rate and weight decay on one share of the table; its networks train side by side
+from the beginning, and are measured along the way. All looks go to ten times the usual steps, then those that are
+open go on, the best before the others, to twenty times and to the budget of forty. A look is over where every
+polynomial of it has been learned, here or by another look that saw no more of the table, or is at rest. Curves are
+stored as rows of one Parquet file, the state of every look as a checkpoint beside it, so a call with a time limit can
+be repeated until nothing is open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import replace
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from safetensors.numpy import load, save
+
+from modgrok.files import whole_file
+from modgrok.networks.network import named_leaves
+from modgrok.progress import Progress
+from modgrok.ray_workers import workers_for
+from modgrok.reproduction.rest import Outcome, outcome_of
+from modgrok.reproduction.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
+from modgrok.training.diagnosis import Curves
+from modgrok.training.ensemble import segment_all, stacked_places, start_all
+from modgrok.training.steps import Examples, Hyper, Shape, State
+from modgrok.workers import in_window
+
+REACHES = (10, 20, 40)
+"""Steps after which a look is judged, in units of the usual ones; the last is the budget."""
+EVERY = 4
+"""Measurements within the usual number of steps."""
+KINDS = (
+    (FRACTION, 1.0, 1.0, 2),
+    (MORE, 1.0, 1.0, 1),
+    (FRACTION, 0.3, 1.0, 1),
+    (MORE, 0.3, 1.0, 1),
+    (FRACTION, 1.0, 3.0, 1),
+    (MORE, 1.0, 3.0, 1),
+)
+"""Share of the table, learning rate and weight decay in units of those that did best at first, and seeds of a look."""
+THREADS = 4
+"""Looks that are under way together: one compiles while another has the device."""
+
+STORE, CHECKPOINTS = "strong-longer.parquet", "strong-checkpoints"
+NETWORK = ("setting", "modulus", "polynomial", "seed", "fraction", "learning_rate", "weight_decay", "width")
+"""What a network of a look is known by."""
+LOOK = ("setting", "modulus", "fraction", "learning_rate", "weight_decay")
+"""What a look is known by."""
+GOOD = (Outcome.LEARNED, Outcome.LATE)
+
+Name = tuple[Any, ...]
+Points = dict[Name, Rows]
+"""Measured points of networks, in the order of their steps, by the name of a look or of a network."""
+
+
+def looks_of(group: Group, cells: Rows) -> Iterator[Group]:
+    """The looks at polynomials that a setting did not learn at first, the one most like the first look before others.
+
+    `cells` are those polynomials' cells.
+    """
+    best = max(cells, key=lambda cell: cell["accuracy"])
+    rate, decay = best["learning_rate"], best["weight_decay"]
+    polynomials = tuple(cell["polynomial"] for cell in cells)
+    longer = replace(group.config, steps=REACHES[-1] * group.config.steps)
+    for fraction, rate_factor, decay_factor, seeds in KINDS:
+        variant = (rate * rate_factor, decay * decay_factor)
+        yield Group(group.setting, longer, seeds, polynomials, (variant,), (fraction,))
+
+
+class Look(NamedTuple):
+    """The networks of a look on the device."""
+
+    shape: Shape
+    hyper: Hyper
+    examples: Examples
+    state: State
+
+    @property
+    def step(self) -> int:
+        return int(np.asarray(self.state.step)[0])
+
+
+def begin(group: Group) -> Look:
+    """A look at step 0."""
+    shape, rates, tables, orders = ensemble(group)
+    places = stacked_places(shape, len(tables), orders)
+    return Look(shape, rates, *start_all(shape, rates, jnp.asarray(tables), places, None))
+
+
+def train_looks(
+    looks: list[Group],
+    folder: Path,
+    *,
+    end: float | None = None,
+    ray: str | None = None,
+    progress: Progress = lambda done, total: None,
+) -> Rows:
+    """The points of all looks, trained on as far as is needed; after `end` (of `perf_counter`) no step is taken."""
+    points = looks_in(read_rows(folder / STORE))
+
+    def stretches(reach: int) -> Iterator[Stretch]:
+        wanted = [look for look in looks if not is_over(look, looks, points, reach)]
+        wanted.sort(key=lambda look: -reached(look, points))
+        for look in takewhile(lambda _: not is_late(end), wanted):
+            path, left = checkpoint(folder, look), None if end is None else end - time.perf_counter()
+            state = path.read_bytes() if path.exists() else None
+            yield Stretch(look, reach, points.get(name_of(look), []), state, left)
+
+    for reach in REACHES:
+        if (first := next(ahead := stretches(reach), None)) is None:
+            continue
+        with closing(workers_for(train_on, THREADS, ray)) as workers:
+            for (look, *_), (found, state) in in_window(workers, chain([first], ahead)):
+                write_bytes(checkpoint(folder, look), state)
+                # Without its checkpoint a look begins anew, and the time may be over before it is where it was.
+                points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
+                write_rows(folder / STORE, [row for rows in points.values() for row in rows])
+                progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
+    return [row for look in looks for row in points.get(name_of(look), [])]
+
+
+def is_late(end: float | None) -> bool:
+    return end is not None and time.perf_counter() > end
+
+
+class Stretch(NamedTuple):
+    """A look to be trained on up to `reach` times the usual steps, for `seconds` at most, from its checkpoint on."""
+
+    look: Group
+    reach: int
+    points: Rows
+    checkpoint: bytes | None
+    seconds: float | None
+
+
+def train_on(stretch: Stretch) -> tuple[Rows, bytes]:
+    """The points of a look up to where it is to go, all is learned or the time is over; and its checkpoint there."""
+    look, reach, stored, state, seconds = stretch
+    end = None if seconds is None else time.perf_counter() + seconds
+    nets, usual = restored(begin(look), state), usual_steps(look)
+    found = [row for row in stored if row["step"] <= nets.step]
+    known = [{name: row[name] for name in NETWORK} for row in look.rows()]
+    while nets.step < reach * usual and not is_late(end) and not all_learned(look, found):
+        state, metrics = segment_all(nets.shape, nets.hyper, nets.examples, nets.state, max(1, usual // EVERY))
+        nets = nets._replace(state=state)
+        about = {"step": nets.step, "device": jax.devices()[0].device_kind}
+        measured = {name: np.asarray(getattr(metrics, name)).tolist() for name in MEASURED}
+        found += [row | about | {name: values[k] for name, values in measured.items()} for k, row in enumerate(known)]
+    return found, save(named_leaves(nets.state))
+
+
+# ------------------------------------------------------------------------------------------ what is over
+
+
+def is_over(look: Group, looks: list[Group], points: Points, reach: int) -> bool:
+    """Whether a look need not be trained up to `reach` times the usual steps."""
+    steps = max((row["step"] for row in points.get(name_of(look), [])), default=0)
+    if steps >= reach * usual_steps(look):
+        return True
+    return all(is_settled(polynomial, look, looks, points, steps) for polynomial in look.polynomials)
+
+
+def is_settled(polynomial: str, look: Group, looks: list[Group], points: Points, steps: int) -> bool:
+    """Whether a polynomial is learned, here or by a look at no more of the table, or rests here after long enough."""
+    rivals = [
+        other
+        for other in looks
+        if name_of(other)[:2] == name_of(look)[:2]
+        and polynomial in other.polynomials
+        and other.fractions <= look.fractions
+    ]
+    if any(worst(other, polynomial, points) in GOOD for other in rivals):
+        return True
+    return steps >= REACHES[0] * usual_steps(look) and worst(look, polynomial, points) is Outcome.REST
+
+
+def reached(look: Group, points: Points) -> float:
+    """The best accuracy so far of a look, 0 where it has not begun: those that came furthest go on first."""
+    return max((row["test_accuracy"] for row in points.get(name_of(look), [])[-len(look.rows()) :]), default=0.0)
+
+
+def worst(look: Group, polynomial: str, points: Points) -> Outcome | None:
+    """The worst outcome of a look's networks on a polynomial; None where there are no points."""
+    rows = [row for row in points.get(name_of(look), []) if row["polynomial"] == polynomial]
+    return max(outcomes(rows, usual_steps(look)), key=list(Outcome).index, default=None)
+
+
+def all_learned(look: Group, rows: Rows) -> bool:
+    found = outcomes(rows, usual_steps(look))
+    return bool(found) and all(outcome in GOOD for outcome in found)
+
+
+def outcomes(points: Rows, usual: int) -> list[Outcome]:
+    """The outcome of each network that has points among these."""
+    return [outcome_of(columns_of(rows), usual) for rows in networks_in(points).values()]
+
+
+def networks_in(points: Rows) -> Points:
+    """Points by the network they belong to."""
+    return grouped(points, NETWORK)
+
+
+def looks_in(points: Rows) -> Points:
+    """Points by the look they belong to."""
+    return grouped(points, LOOK)
+
+
+def grouped(points: Rows, names: tuple[str, ...]) -> Points:
+    found: Points = {}
+    for row in points:
+        found.setdefault(tuple(row[name] for name in names), []).append(row)
+    return found
+
+
+def columns_of(rows: Rows) -> Curves:
+    """The points of one network as columns."""
+    return {name: np.array([row[name] for row in rows]) for name in ("step", *MEASURED)}
+
+
+def usual_steps(look: Group) -> int:
+    return look.config.steps // REACHES[-1]
+
+
+def name_of(look: Group) -> Name:
+    return (look.setting, look.config.modulus, look.fractions[0], *look.variants[0])
+
+
+# ------------------------------------------------------------------------------------------ checkpoints
+
+
+def digest(group: Group) -> str:
+    """A name for the checkpoint of a look: its networks and how they are trained."""
+    known = {"networks": group.rows(), "config": group.config.to_json()}
+    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def checkpoint(folder: Path, look: Group) -> Path:
+    return folder / CHECKPOINTS / f"{digest(look)}.safetensors"
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    with whole_file(path) as temporary:
+        temporary.write_bytes(content)
+
+
+def restored(look: Look, checkpoint: bytes | None) -> Look:
+    """The look as its checkpoint holds it, or as it is where there is none."""
+    if checkpoint is None:
+        return look
+    stored = load(checkpoint)
+    leaves = [jnp.asarray(stored[name]) for name in named_leaves(look.state)]
+    return look._replace(state=jax.tree.unflatten(jax.tree.structure(look.state), leaves))

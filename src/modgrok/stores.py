@@ -1,0 +1,187 @@
+"""Reading what was stored: every file is checked against what it must hold, and a damaged one is named.
+
+A store is a folder of files that are written whole (`modgrok.files`): a run, a sweep, a census, a report. Disks, copies
+and people damage files all the same. So whoever reads one says what it must hold, and gets exactly that or a
+`DamagedError`: which file, what is wrong with it, what to do. Whoever can make the file again sets the damaged one
+aside (`set_aside`) and does; nothing damaged is ever counted.
+
+Checksums are where they cost nothing: Parquet has one for each page, and tensors have a CRC each in the JSON object of
+their file, under the key `checksums`, with one of that object itself. Files of earlier versions have none.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from modgrok.errors import InputError
+from modgrok.files import whole_file
+from modgrok.results import json_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+ABOUT, CHECKSUMS = "modgrok", "checksums"
+LOG = logging.getLogger("modgrok")
+
+
+class DamagedError(InputError):
+    """A stored file is not what it must be; the message says which, what is wrong with it and what to do."""
+
+
+def set_aside(path: Path, why: object) -> Path:
+    """Take a damaged file out of the way, under a new name beside it, and say so; returns the new name."""
+    numbers = ("", *map(str, range(2, 1000)))
+    target = next(p for n in numbers if not (p := path.with_name(f"{path.name}.damaged{n}")).exists())
+    with suppress(FileNotFoundError):  # another process did it
+        path.replace(target)
+    LOG.warning("%s is damaged and was set aside as %s; what it held is made again (%s)", path, target.name, why)
+    return target
+
+
+# --------------------------------------------------------------------------------------------- JSON
+
+
+def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, Any]:
+    """The object in a JSON file, with these keys, each of one of these types; it may have others."""
+    from modgrok.files import read_json
+
+    try:
+        found = read_json(path)
+    except InputError as error:
+        raise DamagedError(f"{error}; {remedy}") from None
+    if not isinstance(found, dict):
+        raise DamagedError(f"{path} must hold an object, got {type(found).__name__}; {remedy}")
+    for name, kind in kinds.items():
+        if name not in found:
+            raise DamagedError(f"{path} has no key {name!r}; {remedy}")
+        if not isinstance(found[name], kind) or (isinstance(found[name], bool) and kind is not bool):
+            raise DamagedError(f"{path}: {name!r} is of another type ({found[name]!r:.40}); {remedy}")
+    return found
+
+
+# --------------------------------------------------------------------------------------------- Parquet
+
+
+def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[str] = ()) -> pa.Table:
+    """The table in a Parquet file, with the columns of a schema in its types; it may have others.
+
+    Columns of the same kind but another width (int32 for int64) are taken as those of the schema; `filled` ones have a
+    value in every row.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        # One look at the file: opened twice, it may have been replaced between its schema and its pages.
+        table = pq.read_table(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
+        table.validate(full=True)
+    except FileNotFoundError:
+        raise DamagedError(f"{path} is missing; {remedy}") from None
+    except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        raise DamagedError(f"{path} cannot be read ({' '.join(str(error).split()):.200}); {remedy}") from None
+    if len(set(table.column_names)) < len(table.column_names):
+        raise DamagedError(f"{path} has two columns of one name; {remedy}")
+    for field in schema:
+        if field.name not in table.column_names:
+            raise DamagedError(f"{path} has no column {field.name}; {remedy}")
+        place, column = table.schema.get_field_index(field.name), table.column(field.name)
+        if kind(column.type) != kind(field.type):
+            raise DamagedError(f"{path}: its column {field.name} is {column.type}, not {field.type}; {remedy}")
+        if field.name in filled and column.null_count:
+            raise DamagedError(f"{path}: its column {field.name} lacks {column.null_count} values; {remedy}")
+        if column.type != field.type:
+            table = table.set_column(place, field, column.cast(field.type, safe=False))
+    return table
+
+
+def kind(found: pa.DataType) -> str:
+    """What a type is, whatever its width."""
+    import pyarrow.types as are
+
+    if are.is_list(found) or are.is_large_list(found):
+        return f"list of {kind(found.value_type)}"
+    kinds: dict[str, Callable[..., bool]] = {
+        "whole numbers": are.is_integer,
+        "numbers": are.is_floating,
+        "text": lambda t: are.is_string(t) or are.is_large_string(t),
+        "yes or no": are.is_boolean,
+    }
+    return next((name for name, fits in kinds.items() if fits(found)), str(found))
+
+
+def read_columns(path: Path, schema: pa.Schema, remedy: str) -> dict[str, np.ndarray]:
+    """The columns of a Parquet file as arrays, one row at least; what is missing in a column is NaN."""
+    table = read_rows(path, schema, remedy)
+    if not len(table):
+        raise DamagedError(f"{path} has no rows; {remedy}")
+    return {name: table.column(name).to_numpy() for name in table.column_names}
+
+
+# --------------------------------------------------------------------------------------------- tensors
+
+
+def write_tensors(path: str | Path, about: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+    """A safetensors file, whole or not at all; `about` is its JSON object."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    sums = {ABOUT: checksum(json_text(about).encode())} | {name: checksum(of_tensor(t)) for name, t in tensors.items()}
+    with whole_file(path) as temporary:
+        try:
+            save_file(dict(tensors), temporary, metadata={ABOUT: json_text({**about, CHECKSUMS: sums})})
+        except SafetensorError as error:  # the disk is full
+            raise OSError(None, str(error)) from None
+
+
+class StoredTensors:
+    """An open safetensors file: its JSON object, its names, and its tensors by name, each checked as it is read."""
+
+    def __init__(self, path: Path, file: Any) -> None:
+        self.path, self.file, self.names = path, file, frozenset(file.keys())
+        about = json.loads((file.metadata() or {})[ABOUT])
+        self.sums = about.pop(CHECKSUMS, {})
+        self.about: dict[str, Any] = about
+        self.check(ABOUT, json_text(about).encode())
+
+    def __call__(self, name: str) -> np.ndarray:
+        if name not in self.names:
+            raise ValueError(f"it has no tensor {name}")
+        tensor: np.ndarray = self.file.get_tensor(name)
+        self.check(name, of_tensor(tensor))
+        return tensor
+
+    def check(self, name: str, content: bytes | memoryview) -> None:
+        if self.sums and self.sums.get(name) != checksum(content):
+            raise DamagedError(f"{self.path} was damaged, or changed after it was written: {name} has another checksum")
+
+
+@contextmanager
+def open_tensors(path: Path, what: str) -> Iterator[StoredTensors]:
+    """The tensors in a file that is `what`; a `DamagedError`, without remedy, where it does not hold what is asked."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="numpy") as file:
+            yield StoredTensors(path, file)
+    except FileNotFoundError:
+        raise
+    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise DamagedError(f"{path} is not {what}, or was cut short ({type(error).__name__}: {error})") from None
+
+
+def of_tensor(tensor: np.ndarray) -> memoryview:
+    return np.ascontiguousarray(tensor).reshape(-1).view(np.uint8).data
+
+
+def checksum(content: bytes | memoryview) -> int:
+    return zlib.crc32(content)

@@ -1,0 +1,52 @@
+"""What a part of the harness reports: how many trials of each category there were, and what they found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+MOST_SHOWN = 20
+"""Findings of a part that are kept in words; all of them are counted."""
+
+
+@dataclass
+class Tally:
+    """Counts of trials and of findings by category; a finding is something that breaks the rule of the harness."""
+
+    tried: Counter[str] = field(default_factory=Counter)
+    found: Counter[str] = field(default_factory=Counter)
+    shown: list[str] = field(default_factory=list)
+
+    def trial(self, category: str, *problems: str) -> None:
+        """One trial, and what was wrong with it."""
+        self.tried[category] += 1
+        if problems:
+            self.found[category] += 1
+            self.shown += [f"{category}: {problem}" for problem in problems]
+            del self.shown[MOST_SHOWN:]
+
+    def add(self, other: Tally) -> None:
+        self.tried += other.tried
+        self.found += other.found
+        self.shown = (self.shown + other.shown)[:MOST_SHOWN]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "tried": dict(sorted(self.tried.items())),
+            "found": dict(sorted(self.found.items())),
+            "shown": self.shown,
+        }
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> Tally:
+        return cls(Counter(stored["tried"]), Counter(stored["found"]), list(stored["shown"]))
+
+
+def problems_of(error: BaseException, allowed: type[BaseException]) -> Iterable[str]:
+    """What is wrong with an error that a reader raised: it must be of the allowed kind, and one line."""
+    if not isinstance(error, allowed):
+        yield f"{type(error).__name__}: {str(error)[:200]}"
+    elif not str(error).strip():
+        yield "an error without a message"

@@ -1,0 +1,345 @@
+"""The explorer's page in a real browser: what a person types, sees, hears and does, with nothing faked behind it.
+
+One server and one browser serve the file. What a page shows is compared with Python's integers. Every page is watched:
+an error in its console, an error in its code, or a request to another host fails the test that opened it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from urllib.parse import quote, unquote
+
+import pytest
+from explorer_browser import CELLS, CHROMIUM, Explorer, explorer, until, watched_page
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; `make dev` installs it")
+pytest.importorskip("starlette", reason="the extra explore is not installed; `make dev` installs it")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium")
+
+VIEWS = ("function", "verdict", "network", "training", "census", "paper")
+HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Explorer]:
+    with explorer(tmp_path_factory.mktemp("explorer")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    with sync_api.sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(server, browser) -> Iterator[sync_api.Page]:
+    with watched_page(browser, server.address) as found:
+        yield found
+
+
+def open_view(page: sync_api.Page, view: str, expression: str = "n1 n2", mod: int = 23, **rest: str) -> None:
+    more = "".join(f"&{name}={quote(value)}" for name, value in rest.items())
+    page.goto(f"/?expression={quote(expression)}&mod={mod}&view={view}{more}")
+
+
+def cells(page: sync_api.Page) -> list[list[str]]:
+    return page.locator("canvas.cells[data-rows]").first.evaluate(CELLS)
+
+
+# ---------------------------------------------------------------------------------------------- function
+
+
+def test_the_table_has_one_colour_for_each_value(page):
+    open_view(page, "function", "3n1^2 + n1 n2", 23)
+    page.locator("canvas.cells[data-rows='23']").wait_for()
+    found = cells(page)
+    colours = {(3 * a * a + a * b) % 23: found[a][b] for a in range(23) for b in range(23)}
+    assert len(set(colours.values())) == 23
+    assert found == [[colours[(3 * a * a + a * b) % 23] for b in range(23)] for a in range(23)]
+
+
+def test_a_cell_says_its_value_to_mouse_and_keys(page):
+    open_view(page, "function", mod=97)
+    table = page.locator("canvas.cells")
+    page.locator("canvas.cells[data-rows='97']").wait_for()
+    size = table.bounding_box()["width"] / 97
+    table.hover(position={"x": 34.5 * size, "y": 12.5 * size})
+    assert page.locator(".readout").first.text_content() == f"n1 = 12, n2 = 34: value {12 * 34 % 97}"
+    table.press("ArrowDown")
+    table.press("ArrowRight")
+    assert page.locator("#live").text_content() == f"n1 = 13, n2 = 35: value {13 * 35 % 97}"
+
+
+def test_a_sum_in_disguise_falls_into_stripes(page):
+    open_view(page, "function", "(2n1 + 3n2)^4", 97)
+    page.get_by_text("is a sum in disguise").wait_for()
+    before = cells(page)
+    page.get_by_label("by the witness").check(force=True)
+    page.get_by_text("A sum or a product in disguise falls into stripes").wait_for()
+    page.locator("canvas.cells[data-order='witness']").wait_for()
+    striped = cells(page)
+    diagonal = [{striped[row][(start - row) % 97] for row in range(97)} for start in range(97)]
+    assert before != striped
+    assert all(len(colours) == 1 for colours in diagonal)
+    assert len(set(map(frozenset, diagonal))) == len({pow(u, 4, 97) for u in range(97)})
+
+
+def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
+    open_view(page, "function", "n1^n2 + 3", 97)
+    trouble = page.locator(".trouble")
+    assert "exponents must be non-negative integers" in trouble.text_content()
+    first, second = trouble.locator("pre").text_content().split("\n")
+    assert (first, second) == ("n1^n2 + 3", "   ^")
+    page.locator("#expression").fill("n1^2 + 3")
+    page.locator("math").wait_for()
+    assert not trouble.is_visible()
+    assert "expression=n1%5E2" in page.url
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=("script", "image", "long"))
+def test_a_hostile_expression_is_text(page, text):
+    page.on("dialog", lambda _: pytest.fail("a script ran"))
+    open_view(page, "verdict", text, 97)
+    page.locator(".trouble").wait_for()
+    assert page.title() != "taken"
+    assert page.evaluate("document.querySelectorAll('body script, img[onerror]').length") == 0
+
+
+def test_an_own_table_is_read_and_judged(page, server):
+    rows = "\n".join(",".join(str((2 * a + b) % 7) for b in range(7)) for a in range(7))
+    open_view(page, "function")
+    page.locator("#own-table").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": rows.encode()})
+    page.wait_for_url("**table=*")
+    page.locator("canvas.cells[data-rows='7']").wait_for()
+    page.get_by_role("link", name="Verdict").click()
+    assert "sum" in page.locator(".answer h2").text_content()
+
+
+# ---------------------------------------------------------------------------------------------- verdict
+
+
+def test_a_verdict_comes_with_its_witness(page):
+    open_view(page, "verdict", "(2n1 + 3n2)^4", 97)
+    assert "is a sum in disguise" in page.locator(".answer h2").text_content()
+    assert page.locator(".witness canvas").count() == 3
+    assert page.locator("canvas.cells[aria-label*='stripes']").is_visible()
+
+
+def test_a_refusal_is_drawn_into_the_table(page):
+    open_view(page, "verdict", "8x^5 y + 34x^9 y^5", 97)
+    assert "neither a sum nor a product" in page.locator(".answer h2").text_content()
+    assert re.fullmatch(r"\d+ %", page.locator(".large").text_content())
+    marked = json.loads(page.locator("canvas.cells[data-marked]").first.get_attribute("data-marked"))
+    row = marked["rows"][0] if marked["rows"] else None
+    values = [(8 * row**5 * b + 34 * row**9 * b**5) % 97 for b in range(97)]
+    assert len(set(values)) < 97  # a value stands more than once in the row that is shown
+
+
+# ---------------------------------------------------------------------------------------------- network
+
+
+def test_an_input_flows_through_the_plan(page):
+    open_view(page, "network", "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", 97)
+    page.get_by_label("minimal", exact=True).check(force=True)
+    page.locator("dd", has_text=re.compile("^28$")).wait_for()
+    a, b = 12, 34
+    steps = [a**4 * b, a**2 * b**2, a * b**3, 2 * a**4 * b + a**2 * b**2, 2 * a**4 * b + a**2 * b**2 + 3 * a * b**3]
+    page.locator(".plan .expert .value").nth(4).wait_for()
+    assert page.locator(".plan .expert .value").all_text_contents() == [str(step % 97) for step in steps]
+    page.locator(".plan .expert").first.press("Enter")
+    page.get_by_text("Expert e1: what its neurons do").wait_for()
+    assert page.locator(".blocks canvas").count() == 3 == page.locator(".blocks .circle").count()
+    for link in page.locator("a[download]").all():
+        answer = page.request.get(link.get_attribute("href"))
+        assert answer.ok and "attachment" in answer.headers["content-disposition"]
+
+
+def test_fewer_frequencies_are_fewer_neurons(page):
+    open_view(page, "network", "n1 + n2", 23)
+    page.get_by_label("chosen").check(force=True)
+    width = page.locator(".tiles dd").first
+    seen = []
+    for frequencies in ("8", "2"):
+        page.locator("input[type=range]").first.fill(frequencies)
+        until(lambda: width.text_content() not in (*seen, "–"))
+        page.wait_for_load_state("networkidle")
+        seen.append(width.text_content())
+    assert int(seen[0]) > int(seen[1])
+
+
+# ---------------------------------------------------------------------------------------------- training
+
+
+def start_training(page: sync_api.Page, **settings: object) -> None:
+    page.get_by_label("steps", exact=True).wait_for()
+    for name, value in settings.items():
+        page.get_by_label(name.replace("_", " "), exact=True).fill(str(value))
+    page.get_by_role("button", name="Start training").click()
+
+
+def shown_step(page: sync_api.Page) -> int:
+    found = re.match(r"[\d,]+", page.locator(".tiles dd").first.text_content())
+    return int(found.group().replace(",", "")) if found else 0
+
+
+def test_a_training_is_watched_left_and_found_again(page, server):
+    """Start, reload in the middle, look from a second tab, stop, go on, and read the diagnosis."""
+    open_view(page, "training", "n1 + n2", 7)
+    start_training(page, width=32, steps=3000, snapshots=4)
+    page.wait_for_url("**run=*")
+    until(lambda: shown_step(page) > 0)
+    page.reload()
+    second = page.context.new_page()
+    second.goto(page.url)
+    for tab in (page, second):
+        tab.get_by_text("3,000 of 3,000").wait_for()
+        tab.locator(".verdict-line").wait_for()
+    run = server.folder / "runs" / unquote(page.url.split("run=")[1])
+    result = json.loads((run / "result.json").read_text())
+    assert result["step"] == 3000
+    label = page.locator("canvas.cells").get_attribute("aria-label")
+    assert f"of {result['test_rows']} test cells" in label
+    assert f"of {result['train_rows']} training cells" in label
+    page.get_by_label("Snapshot", exact=True).fill("0")
+    page.get_by_text("at step 0,").wait_for()
+    page.get_by_role("button", name="Look inside").click()
+    page.get_by_role("cell", name="frequencies used").wait_for()
+
+
+def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
+    open_view(page, "training", "n1 n2", 7)
+    start_training(page, width=32, steps=60000, seed=1)
+    page.get_by_role("button", name="Stop", exact=True).wait_for()
+    start_training(page, width=32, steps=60000, seed=2)
+    page.locator(".run-line", has_text="waiting").wait_for()
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.locator(".run-line", has_text="waiting").wait_for(state="detached")
+    page.locator(".run-line", has_text="training").click()
+    until(lambda: shown_step(page) > 0)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Go on").wait_for()
+    page.reload()
+    before = shown_step(page)
+    page.get_by_role("button", name="Go on").click()
+    until(lambda: shown_step(page) > before)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Go on").wait_for()
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_is_started_again_and_its_run_goes_on(page, server):
+    open_view(page, "training", "n1 n2", 11)
+    start_training(page, width=64, steps=20000, seed=3)
+    until(lambda: shown_step(page) > 2000)
+    for pid in server.workers():
+        os.kill(pid, signal.SIGKILL)
+    page.get_by_text("started again").wait_for()
+    page.get_by_text("20,000 of 20,000").wait_for()
+    page.locator(".verdict-line").wait_for()
+
+
+@pytest.mark.slow
+def test_a_product_is_grokked_while_the_page_stays_responsive(page, server):
+    """n1 n2 mod 97 to 100 % of the test cells; no task of the page takes 100 ms."""
+    open_view(page, "training", "n1 n2", 97)
+    page.evaluate("longTasks.length = 0")
+    start_training(page, steps=200)
+    page.locator(".verdict-line").wait_for(timeout=600_000)
+    assert max(page.evaluate("longTasks"), default=0) < 100
+    assert page.locator(".tiles dd").nth(2).text_content() == "100 %"
+
+
+# ---------------------------------------------------------------------------------------------- census and paper
+
+
+def test_a_dot_of_the_census_opens_its_function(page):
+    open_view(page, "census")
+    page.locator(".scatter canvas").wait_for()
+    page.locator("main").get_by_label("Modulus").select_option("97")
+    page.wait_for_url("**modulus=97*")
+    page.wait_for_load_state("networkidle")
+    scatter = page.locator(".scatter")
+    for _ in range(3):
+        scatter.press("ArrowRight")
+    said = page.locator(".readout").last.text_content()
+    assert " mod 97 · " in said
+    expression = said.split(" mod 97 · ")[0]
+    if expression != "a table":
+        scatter.press("Enter")
+        page.wait_for_url("**view=verdict*")
+        page.locator(".answer h2").wait_for()
+        assert page.locator("#expression").input_value() == expression
+
+
+def test_an_item_of_the_paper_shows_published_beside_measured(page):
+    open_view(page, "paper")
+    card = page.locator(".card", has_text="Figure 1")
+    assert "published" in card.text_content() and "measured" in card.text_content()
+    card.locator("summary").click()
+    card.locator("table").first.wait_for()
+    assert card.get_by_role("button", name="Compute it here").is_visible()
+
+
+# ---------------------------------------------------------------------------------------------- for everyone
+
+
+def test_the_page_can_be_used_without_a_mouse(page):
+    page.goto("/")
+    page.locator("canvas.cells[data-rows]").wait_for()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the view"
+    page.locator("#expression").focus()
+    page.keyboard.press("Control+A")
+    page.keyboard.type("n1 + n2")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("11")
+    page.locator("canvas.cells[data-rows='11']").wait_for()
+    for _ in range(12):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('canvas.cells')"):
+            break
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#live").text_content() == "n1 = 1, n2 = 0: value 1"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_view_has_a_barrier_that_axe_knows(page, theme):
+    axe = pytest.importorskip(
+        "axe_playwright_python.sync_playwright", reason="axe is not installed; `make dev` does it"
+    )
+    page.emulate_media(color_scheme=theme)
+    found = {}
+    for view in VIEWS:
+        open_view(page, view)
+        page.wait_for_load_state("networkidle")
+        time.sleep(0.3)
+        for barrier in axe.Axe().run(page).response["violations"]:
+            found[view, barrier["id"]] = [node["html"][:200] for node in barrier["nodes"]][:3]
+    assert found == {}
+
+
+def test_a_narrow_page_does_not_scroll_sideways(page):
+    page.set_viewport_size({"width": 390, "height": 800})
+    for view in VIEWS:
+        open_view(page, view)
+        page.wait_for_load_state("networkidle")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
+
+
+def test_the_theme_can_be_chosen_and_is_kept(page):
+    page.emulate_media(color_scheme="light")
+    page.goto("/")
+    page.get_by_role("button", name="Dark").click()
+    page.reload()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert page.get_by_role("button", name="Light").is_visible()

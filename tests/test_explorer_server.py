@@ -1,0 +1,306 @@
+"""The explorer's server as a browser meets it: who is answered, what is refused, how it trains."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import signal
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+from explorer_client import Explorer
+
+pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+
+from modgrok import cli
+
+TINY = {"width": 8, "steps": 60, "snapshots": 4}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("explored")
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    explorer = Explorer(folder)
+    explorer.page()
+    yield explorer
+    explorer.close()
+
+
+# ------------------------------------------------------------------------------------------ who is answered
+
+
+def test_the_page_brings_its_token_and_a_policy_that_lets_nothing_else_in(server):
+    response, content = server.request("GET", "/?expression=n1&mod=5")
+    policy = response.getheader("content-security-policy")
+    assert response.status == 200 and server.token in content.decode()
+    assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
+    assert response.getheader("x-content-type-options") == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Host": "evil.example"},
+        {"Host": "127.0.0.1.evil.example"},
+        {"Host": "127.0.0.1:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Sec_Fetch_Site": "cross-site"},
+    ],
+)
+def test_requests_of_other_hosts_and_pages_are_refused(server, headers):
+    response, content = server.request("GET", "/api/settings", **headers)
+    assert response.status == 403 and "not answered" in json.loads(content)["error"]
+
+
+@pytest.mark.parametrize("token", [None, "", "wrong"])
+def test_changes_need_the_token(server, token):
+    headers = {"Content_Type": "application/json"} | ({} if token is None else {"X_Modgrok_Token": token})
+    response, content = server.request("POST", "/api/trainings", b"{}", **headers)
+    assert response.status == 403 and "token" in json.loads(content)["error"]
+
+
+def test_nothing_outside_the_page_s_folder_is_served(server):
+    for path in ("/page/../serving.py", "/page/%2e%2e/serving.py", "/page//etc/passwd", "/serving.py", "/page/"):
+        response, _ = server.request("GET", path)
+        assert response.status in (400, 403, 404), path
+
+
+# ------------------------------------------------------------------------------------------ what is refused
+
+
+@pytest.mark.parametrize(
+    "query, position, words",
+    [
+        ({"expression": "n1^n2", "mod": 7}, 3, "exponents"),
+        ({"expression": "<script>alert(1)</script>", "mod": 7}, 0, "cannot read '<'"),
+        ({"expression": "n1 +", "mod": 7}, 4, "ends too early"),
+        ({"expression": "1" + "+1" * 2000, "mod": 7}, None, "4,000 characters"),
+        ({"expression": "n1 n2", "mod": 263}, None, "257"),
+        ({"expression": "n1 n2 n3 n4", "mod": 97}, None, "131,072 cells"),
+        ({"expression": "n1 n2", "mod": "seven"}, None, "whole number"),
+        ({"expression": "/etc/passwd.csv", "mod": 7}, None, "drop the file"),
+        ({"table": "../../etc"}, None, "no longer here"),
+        ({"expression": "", "mod": 7}, None, "expression is needed"),
+    ],
+)
+def test_bad_functions_are_refused_with_a_sentence_and_the_place(server, query, position, words):
+    status, found = server.get("/api/function", **query)
+    assert status == 400 and words in found["error"] and "\n" not in found["error"]
+    assert found["position"] == position
+
+
+@pytest.mark.parametrize(
+    "body, words",
+    [
+        ({"expression": "n1 n2", "mod": 5, "settings": {"steps": 10**9}}, "200,000"),
+        ({"expression": "n1 n2", "mod": 5, "settings": {"width": 10**6}}, "4,096"),
+        ({"expression": "n1 n2", "mod": 5, "settings": {"fraction": 2}}, "fraction"),
+        ({"expression": "n1 n2", "mod": 5, "settings": {"colour": "red"}}, "no setting 'colour'"),
+        ({"expression": "n1 n2", "mod": 5, "settings": []}, "object"),
+        ({"expression": "n1 ^", "mod": 5}, "exponent"),
+    ],
+)
+def test_bad_trainings_are_refused_and_leave_no_folder(server, folder, body, words):
+    before = sorted(folder.rglob("*"))
+    status, found = server.post("/api/trainings", body)
+    assert status == 400 and words in found["error"]
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_what_is_no_object_or_too_large_is_refused(server):
+    assert server.post("/api/trainings", [1])[0] == 400
+    response, _ = server.request("POST", "/api/trainings", b"{}", X_Modgrok_Token=server.token)
+    assert response.status == 400
+    response, content = server.request("POST", "/api/trainings", b" " * (1 << 17), X_Modgrok_Token=server.token)
+    assert response.status == 413 and "65,536" in json.loads(content)["error"]
+    assert server.get("/api/nothing")[0] == 404
+    assert server.post("/api/trainings/stop", {"run": "none"})[0] == 409
+    assert server.get("/api/run", run="../..")[0] == 400
+
+
+# ------------------------------------------------------------------------------------------ questions
+
+
+def test_a_function_comes_with_the_table_that_integers_give(server):
+    status, found = server.get("/api/function", expression="n1^2 n2 + 3", mod=7)
+    table = struct.unpack("<49H", base64.b64decode(found["table"]))
+    assert status == 200 and found["title"] == "n1^2 n2 + 3 mod 7"
+    assert list(table) == [(a * a * b + 3) % 7 for a in range(7) for b in range(7)]
+
+
+def test_a_table_that_is_sent_becomes_a_function_and_a_bad_one_does_not(server):
+    content = "\n".join(",".join(str((2 * a + b) % 5) for b in range(5)) for a in range(5)).encode()
+    response, reply = server.request("POST", "/api/tables?name=mine.csv", content, X_Modgrok_Token=server.token)
+    sent = json.loads(reply)
+    assert response.status == 200 and sent["name"] == "mine.csv"
+    status, found = server.get("/api/verdict", table=sent["table"])
+    assert status == 200 and found["verdict"] == "in-class" and found["family"] == "additive"
+    for name, content in (("../../x.csv", b"1,2\n3"), ("x.exe", b"1"), ("x.npy", b"\x80\x04pickle")):
+        response, reply = server.request("POST", f"/api/tables?name={name}", content, X_Modgrok_Token=server.token)
+        assert response.status == 400 and "/tmp" not in json.loads(reply)["error"], reply
+
+
+# ------------------------------------------------------------------------------------------ trainings
+
+
+def trained(server, body):
+    """The events of a training from its beginning to its end."""
+    seen = []
+    for name, data, number in server.events():
+        if name == "hello":
+            status, job = server.post("/api/trainings", body)
+            assert status == 202, job
+        seen.append((name, data, number))
+        if name == "end" and data["run"] == job["run"]:
+            return job["run"], seen
+
+
+def same_files(run: Path, other: Path) -> None:
+    names = sorted(path.name for path in other.iterdir())
+    assert sorted(path.name for path in run.iterdir()) == names and "weights.safetensors" in names
+    for name in names:
+        if name == "result.json":
+            timings = ("seconds", "steps_per_second")
+            first, second = (json.loads((place / name).read_text()) for place in (run, other))
+            assert {k: v for k, v in first.items() if k not in timings} == {
+                k: v for k, v in second.items() if k not in timings
+            }
+        else:
+            assert (run / name).read_bytes() == (other / name).read_bytes(), name
+
+
+@pytest.fixture(scope="module")
+def training(server):
+    return trained(server, {"expression": "n1 n2", "mod": 7, "settings": TINY | {"weight_decay": 5}})
+
+
+def test_a_training_is_that_of_the_command_line_bit_for_bit(training, folder, tmp_path, monkeypatch):
+    run, _ = training
+    monkeypatch.chdir(tmp_path)
+    words = [word for name, value in TINY.items() for word in (f"--{name}", str(value))]
+    assert cli.main(["train", "n1 n2", "--mod", "7", "--weight-decay", "5", *words, "--json"]) == 0
+    same_files(folder / "runs" / run, tmp_path / "runs" / run)
+
+
+def test_a_training_is_seen_at_every_measured_step_and_between(training):
+    run, events = training
+    points = [data for name, data, _ in events if name == "point"]
+    assert [point["step"] for point in points if point["measured"]] == [10, 20, 30, 40, 50, 60]
+    steps = [point["step"] for point in points]
+    assert steps == sorted(set(steps)) and len(steps) > 6
+    tables = [data for name, data, _ in events if name == "table"]
+    assert tables[-1]["step"] == 60 and len(base64.b64decode(tables[-1]["cells"])) == 49
+    end = next(data for name, data, _ in events if name == "end")
+    assert end["state"] == "finished" and end["error"] is None
+
+
+def test_the_last_table_is_what_the_metrics_say(server, training):
+    run, events = training
+    last = [data for name, data, _ in events if name == "point"][-1]
+    status, found = server.get("/api/run/table", run=run)
+    cells = base64.b64decode(found["cells"])
+    assert status == 200 and len([cell for cell in cells if cell >= 2]) == round(49 / 2)
+    for part, (wrong, right) in {"test": (0, 1), "train": (2, 3)}.items():
+        share = cells.count(right) / (cells.count(right) + cells.count(wrong))
+        assert abs(share - last[f"{part}_accuracy"]) < 1e-6
+        assert abs(share - found[f"{part}_accuracy"]) < 1e-9
+
+
+def test_runs_are_listed_and_opened_with_their_snapshots(server, training):
+    run, _ = training
+    _, listed = server.get("/api/runs")
+    assert [entry["run"] for entry in listed["runs"]] == [run]
+    status, found = server.get("/api/run", run=run)
+    assert status == 200 and found["state"] == "finished" and found["curves"]["step"] == [0, 10, 20, 30, 40, 50, 60]
+    assert found["snapshots"][0] == 0 and found["snapshots"][-1] == 60
+    first = server.get("/api/run/neurons", run=run, step=0)[1]
+    last = server.get("/api/run/neurons", run=run)[1]
+    assert first["shown"] == last["shown"] and first["waves"] != last["waves"]
+    assert server.get("/api/run/table", run=run, step=7)[0] == 400
+
+
+def test_the_same_training_again_is_there_already_and_more_steps_go_on(server, training):
+    run, _ = training
+    body = {"expression": "n1 n2", "mod": 7, "settings": TINY | {"weight_decay": 5.0}}
+    assert server.post("/api/trainings", body) == (200, {"run": run, "job": None, "state": "finished"})
+    status, found = server.post("/api/trainings", body | {"settings": TINY | {"weight_decay": 5, "steps": 20}})
+    assert status == 400 and "60 steps, more than 20" in found["error"]
+
+
+def test_a_page_that_was_away_gets_what_it_missed_and_one_of_another_time_starts_anew(server, training):
+    _, events = training
+    numbered = [event for event in events if event[2]]
+    missed = server.events(last=numbered[3][2])
+    assert next(missed)[0] == "hello"
+    assert [next(missed) for _ in numbered[4:]] == numbered[4:]
+    missed.close()
+    other = server.events(last="ffffffff-3")
+    assert [next(other)[0], next(other)[0]] == ["hello", "reset"]
+    other.close()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc who works")
+def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(server, folder, tmp_path, monkeypatch):
+    settings = {"width": 8, "steps": 1500, "seed": 3}
+    killed, seen = False, []
+    for name, data, _ in server.events():
+        if name == "hello":
+            _, job = server.post("/api/trainings", {"expression": "n1 + n2", "mod": 7, "settings": settings})
+        elif name == "point" and data["step"] > 100 and not killed:
+            mark = json.loads((folder / "runs" / job["run"] / "running.json").read_text())
+            assert mark["pid"] in server.children()
+            os.kill(mark["pid"], signal.SIGKILL)
+            killed = True
+        elif name == "worker":
+            assert "goes on from its last checkpoint" in data["text"]
+            assert server.get("/api/function", expression="n1", mod=5)[0] == 200
+        seen.append(name)
+        if name == "end":
+            break
+    assert data["state"] == "finished" and "worker" in seen
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["train", "n1 + n2", "--mod", "7", "--width", "8", "--steps", "1500", "--seed", "3", "--json"]) == 0
+    same_files(folder / "runs" / job["run"], tmp_path / "runs" / job["run"])
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc who works")
+def test_the_queue_stopping_going_on_and_ctrl_c(tmp_path):
+    explorer = Explorer(tmp_path)
+    long = {"width": 8, "steps": 200_000}
+    events = explorer.events()
+    assert next(events)[0] == "hello"
+    first, second = (
+        explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 7, "settings": long | {"seed": seed}})[1]
+        for seed in (0, 1)
+    )
+    assert (
+        explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 7, "settings": long})[1]["job"] == first["job"]
+    )
+    for name, data, _ in events:
+        if name == "point" and data["measured"]:
+            break
+    queue = explorer.get("/api/runs")[1]["queue"]
+    assert [(job["run"], job["state"]) for job in queue] == [(first["run"], "running"), (second["run"], "queued")]
+    assert explorer.post("/api/trainings/stop", {"run": second["run"]})[1]["state"] == "removed"
+    assert explorer.post("/api/trainings/stop", {"run": first["run"]})[1]["state"] == "stopping"
+    end = next(data for name, data, _ in events if name == "end")
+    assert end["state"] == "stopped" and end["run"] == first["run"]
+    stopped = explorer.get("/api/run", run=first["run"])[1]
+    assert stopped["state"] == "stopped" and 0 < stopped["step"] < 200_000
+    assert explorer.post("/api/trainings/resume", {"run": first["run"]})[0] == 202
+    further = next(data for name, data, _ in events if name == "point" and data["measured"])
+    assert further["step"] > stopped["step"]
+    children = explorer.children()
+    assert len(children) == 2 and explorer.close() == 0
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    run = tmp_path / "runs" / first["run"]
+    assert not list(run.glob(".*")) and not (run / "running.json").exists()
+    assert json.loads((run / "result.json").read_text())["step"] >= further["step"]
