@@ -60,10 +60,13 @@ demo: install
 	$(BIN)/modgrok classify "(4n1 + n2^2)^3 + n1 n2" --mod 97
 	@echo; echo "== Training instead of compiling: a network that groks n1 n2 from half of its table"
 	$(BIN)/modgrok train "n1 n2" --mod 97 --steps 150 --overwrite --out demo/train
+	@echo; echo "== What it has learned: waves, phases that add up, and what is left when every block is one cosine"
+	$(BIN)/modgrok inspect demo/train --out demo/inspect
 	@echo; echo "== Every table and figure of the paper in small, published beside measured (two minutes on two cores)"
 	$(BIN)/modgrok paper all --quick --out demo/report
 	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
 	@echo "$(CURDIR)/demo/report/report.html"
+	@echo "The laboratory in a browser: $(BIN)/modgrok explore"
 	@echo "== And all of it by hand, in a browser: $(BIN)/modgrok explore --runs demo"
 
 # Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.

@@ -28,7 +28,13 @@ def main() -> None:
         [("family", "ascending"), ("modulus", "ascending"), ("fraction", "ascending"), ("network", "ascending")]
     )
     sample = rows.take(np.arange(0, len(rows), EVERY)).select(list(COLUMNS))
-    kinds = {"modulus": pa.int16(), "fraction": pa.float32(), "train_loss": pa.float32(), "test_accuracy": pa.float32()}
+    kinds = {
+        "modulus": pa.int16(),
+        "table_seed": pa.int32(),
+        "fraction": pa.float32(),
+        "train_loss": pa.float32(),
+        "test_accuracy": pa.float32(),
+    }
     sample = sample.cast(pa.schema([(name, kinds.get(name, pa.string())) for name in COLUMNS]))
     about = f"an even sample, one in {EVERY}, of the {len(rows):,} trainings of the large census"
     write_rows(SAMPLE, sample.replace_schema_metadata({"modgrok": about}))

@@ -4,7 +4,7 @@
 
 starts `modgrok explore` in a temporary folder, opens the streams, begins a training, and asks in turn for the page and
 its files, a function, a verdict, a network, the runs. It reports requests, errors, how long answers took, the events
-that each stream got, and the memory of the server's process and of its children before, after, and a little later.
+that each stream got, and the memory of the server's process and of its two children every ten seconds.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ PATHS = (
     "/api/function?expression=n1^n2&mod=97",
 )
 """What is asked in turn; the last is an expression that is refused with status 400."""
+EVERY_SECONDS = 10
+"""Between two looks at the memory."""
 EVERY_RUNS = 200
 """One request in so many asks for the list of runs, which is read from the disk each time."""
 
@@ -92,7 +94,8 @@ async def load(process: subprocess.Popen, port: int, seconds: float, streams: in
     assert status == 202
     await asyncio.sleep(10)
     workers = children(process.pid)
-    before = {"server": memory(process.pid), "children": [memory(child) for child in workers]}
+    watched = {"server": process.pid, "answers": workers[0], "trains": workers[1]}
+    megabytes: dict[str, list[float]] = {name: [] for name in watched}
     took: list[float] = []
     statuses: Counter[int | str] = Counter()
 
@@ -110,6 +113,9 @@ async def load(process: subprocess.Popen, port: int, seconds: float, streams: in
     events_before = [each["point"] for each in seen]
     began, tasks = time.perf_counter(), set()
     for k in range(round(seconds * rate)):
+        if k % round(rate * EVERY_SECONDS) == 0:
+            for name, pid in watched.items():
+                megabytes[name].append(round(memory(pid), 1))
         await asyncio.sleep(max(0.0, began + k / rate - time.perf_counter()))
         task = asyncio.ensure_future(one(k))
         tasks.add(task)
@@ -117,10 +123,10 @@ async def load(process: subprocess.Popen, port: int, seconds: float, streams: in
     await asyncio.gather(*tasks)
     passed = time.perf_counter() - began
     points = [each["point"] - first for each, first in zip(seen, events_before, strict=True)]
-    after = {"server": memory(process.pid), "children": [memory(child) for child in workers]}
+    for name, pid in watched.items():
+        megabytes[name].append(round(memory(pid), 1))
     until.set()
     await asyncio.gather(*pages)
-    await asyncio.sleep(3)
     quantiles = np.quantile(took, [0.5, 0.95, 0.99, 1.0]) * 1000
     return {
         "seconds": round(passed, 1),
@@ -131,9 +137,7 @@ async def load(process: subprocess.Popen, port: int, seconds: float, streams: in
         "requests_per_second": round(len(took) / passed, 1),
         "errors": {str(name): count for name, count in statuses.items() if name != "as expected"},
         "milliseconds": dict(zip(("median", "p95", "p99", "worst"), quantiles.round(1).tolist(), strict=True)),
-        "megabytes_before": before,
-        "megabytes_after": after,
-        "megabytes_server_later": memory(process.pid),
+        f"megabytes_every_{EVERY_SECONDS}_seconds": megabytes,
         "children_replaced": children(process.pid) != workers,
         "cores": os.cpu_count(),
         "load_average": os.getloadavg()[0],

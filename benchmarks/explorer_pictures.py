@@ -4,7 +4,7 @@
 
 It starts `modgrok explore`, trains n1 n2 mod 97 from the page (a minute on two cores), and takes every picture with
 Debian's chromium. The phone's six views stand side by side in one picture. Colours are reduced to a palette, so that
-all of them together stay below 1.5 MB. The last line is what a first visit costs: what a browser loads, and how long.
+all of them together stay below 1.5 MB. The last lines are what a page costs: what a browser loads, and how long.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -26,16 +27,22 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 THEMES = ("light", "dark")
-DESK, PHONE = {"width": 1280, "height": 1010}, {"width": 390, "height": 844}
-COLOURS = 160
+DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
+TALLEST_DESK, TALLEST_PHONE = 1500, 1400
+COLOURS = 256
 PATIENCE = 300_000
+QUESTION = "8x^5 y + 34x^9 y^5"
 POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
+LOADED = """(() => {
+  const loaded = ["navigation", "resource"].flatMap((kind) => performance.getEntriesByType(kind));
+  return [loaded.length, loaded.reduce((sum, { transferSize }) => sum + transferSize, 0)];
+})()"""
 VIEWS = {
     "function": {"expression": "(2n1 + 3n2)^4", "mod": 97, "order": "witness"},
-    "verdict": {"expression": "8x^5 y + 34x^9 y^5", "mod": 97},
+    "verdict": {"expression": QUESTION, "mod": 97},
     "network": {"expression": POLYNOMIAL, "mod": 97},
     "training": {"expression": "n1 n2", "mod": 97},
-    "census": {"modulus": 59},
+    "census": {"modulus": 23, "share": 0.5},
     "paper": {"item": "figure1"},
 }
 """What each view shows in its picture."""
@@ -49,8 +56,10 @@ def explorer(folder: str) -> Iterator[str]:
         assert process.stdout is not None
         found = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline())
         assert found is not None, "modgrok explore prints its address as its first line"
-        yield found.group()
-        process.send_signal(signal.SIGINT)
+        try:
+            yield found.group()
+        finally:
+            process.send_signal(signal.SIGINT)
 
 
 def train(page: Page) -> str:
@@ -68,8 +77,9 @@ def settled(page: Page, view: str, run: str) -> None:
     page.goto(f"/?{urlencode({'view': view, **VIEWS[view], **({'run': run} if view == 'training' else {})})}")
     page.wait_for_load_state("networkidle", timeout=PATIENCE)
     if view == "training":
-        between = page.evaluate("Math.round(0.55 * document.querySelector('.run input[type=range]').max)")
+        between = page.evaluate("Math.round(0.66 * document.querySelector('.run input[type=range]').max)")
         page.locator(".run input[type=range]").fill(str(between))
+        page.locator(".run input[type=range]").blur()
     if view == "network":
         page.get_by_label("minimal", exact=True).check(force=True)
     page.wait_for_timeout(800)
@@ -77,8 +87,10 @@ def settled(page: Page, view: str, run: str) -> None:
     page.wait_for_timeout(400)
 
 
-def picture(page: Page) -> Image.Image:
-    return Image.open(BytesIO(page.screenshot())).convert("RGB")
+def picture(page: Page, *, tallest: int) -> Image.Image:
+    """The page from its top, down to its end or to `tallest` pixels."""
+    whole = Image.open(BytesIO(page.screenshot(full_page=True))).convert("RGB")
+    return whole.crop((0, 0, whole.width, min(whole.height, tallest)))
 
 
 def save(image: Image.Image, path: Path) -> int:
@@ -107,9 +119,9 @@ def take(browser: Browser, address: str, run: str, folder: Path) -> int:
             for view in VIEWS:
                 settled(page, view, run)
                 if size is PHONE:
-                    phones.append(picture(page))
+                    phones.append(picture(page, tallest=TALLEST_PHONE))
                 else:
-                    total += save(picture(page), folder / f"explorer-{view}-{theme}.png")
+                    total += save(picture(page, tallest=TALLEST_DESK), folder / f"explorer-{view}-{theme}.png")
             context.close()
         total += save(side_by_side(phones), folder / f"explorer-phone-{theme}.png")
     return total
@@ -119,33 +131,47 @@ def costs(browser: Browser, address: str) -> str:
     """What a first visit loads, and when its picture is there."""
     context = browser.new_context(base_url=address, viewport=DESK)
     page = context.new_page()
-    sizes: list[int] = []
-    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/api/events" not in answer.url else None)
     page.goto("/")
     page.locator("canvas.cells[data-rows]").wait_for()
     paint, drawn = page.evaluate(
         "[performance.getEntriesByName('first-contentful-paint')[0].startTime, performance.now()]"
     )
     page.wait_for_load_state("networkidle")
+    files, size = page.evaluate(LOADED)
+    loaded = f"{files} files and answers, {size / 1024:.0f} kB"
+    seconds = verdict_seconds(page)
     context.close()
     return (
-        f"{len(sizes)} files and answers, {sum(sizes) / 1024:.0f} kB; "
-        f"first paint after {paint:.0f} ms, the table after {drawn:.0f} ms"
+        f"a first visit: {loaded}; first paint after {paint:.0f} ms, the table after {drawn:.0f} ms\n"
+        f"{QUESTION} typed: its verdict {seconds:.2f} s after the last key"
     )
+
+
+def verdict_seconds(page: Page) -> float:
+    """From the last key of an expression to its verdict and expected accuracy on the screen."""
+    page.goto("/?expression=n1+n2&mod=97&view=verdict")
+    page.locator(".large").wait_for()
+    page.locator("#expression").fill("")
+    page.locator("#expression").type(QUESTION)
+    last_key = time.perf_counter()
+    page.locator(".answer", has_text="neither a sum nor a product").wait_for()
+    page.locator(".large").wait_for()
+    return time.perf_counter() - last_key
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="where the pictures go")
+    parser.add_argument("folder", type=Path, nargs="?", help="where the pictures go; none are taken without it")
     folder = parser.parse_args().folder
-    folder.mkdir(parents=True, exist_ok=True)
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with TemporaryDirectory() as runs, explorer(runs) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        with browser.new_context(base_url=address, viewport=DESK) as context:
-            run = train(context.new_page())
-        print(f"pictures: {take(browser, address, run, folder) / 1024:.0f} kB")
-        print(f"a first visit: {costs(browser, address)}")
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            with browser.new_context(base_url=address, viewport=DESK) as context:
+                run = train(context.new_page())
+            print(f"pictures: {take(browser, address, run, folder) / 1024:.0f} kB")
+        print(costs(browser, address))
         browser.close()
 
 

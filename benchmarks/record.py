@@ -17,6 +17,8 @@ from modgrok.censuses import law, store
 from modgrok.files import read_json, write_text
 from modgrok.reproduction.item import ItemResult, Values
 from modgrok.reproduction.law import result_of as law_result
+from modgrok.reproduction.mathematics import FUNCTIONS, other_models
+from modgrok.reproduction.mathematics import result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
 from modgrok.reproduction.strong import stored_result
 
@@ -24,7 +26,7 @@ ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
 CENSUS, NETWORKS = ROOT / "census" / "results", ROOT / "results" / "strong.parquet"
 H200 = "one NVIDIA H200"
-WHERE = dict.fromkeys(("figure1", "figure2", "widths"), "two CPU cores")
+WHERE = dict.fromkeys(("figure1", "figure2", "mathematics", "widths"), "two CPU cores")
 """Where a result was computed, unless it was the GPU."""
 POINTS = ((43, 500), (61, 500), (97, 500))
 """Modulus and width of the settings whose networks are drawn, at half of the table."""
@@ -60,6 +62,8 @@ def condense(result: ItemResult) -> ItemResult:
         names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "accuracy_at_last", "finding")
         cells = [[{key: cell[key] for key in names} for cell in row["cells"]] for row in result.rows]
         return replace(result, rows=[row | {"cells": kept} for row, kept in zip(result.rows, cells, strict=True)])
+    if result.item == "mathematics":
+        return replace(result, data={name: result.data[name] for name in FUNCTIONS[:1]})  # the one that is drawn
     if result.item == "endtoend":
         names = ("train_loss", "test_loss", "final_test_accuracies", "experts_accuracy")
         return replace(result, data={"curves": [without(curve, *names) for curve in drawn_curves(result)]})
@@ -87,6 +91,13 @@ def drawn_curves(result: ItemResult) -> list[Values]:
     ]
 
 
+def mathematics() -> ItemResult:
+    """The item's own result, with the other models of `benchmarks/mathematics.py`."""
+    own = ItemResult.from_json(read_json(ROOT / "results" / "mathematics.json"))
+    others = other_models(read_json(ROOT / "results" / "mathematics-h200.json")["rows"])
+    return mathematics_result(own.rows, own.data, own.settings, others)
+
+
 def census_law() -> ItemResult:
     """From the census' own report, and the networks of a few settings."""
     columns = law.columns_of(store.read_rows(CENSUS))
@@ -104,6 +115,8 @@ def source_of(item: Item) -> ItemResult | None:
     """The item's whole result, if there is one."""
     if item.name == "strong":
         return stored_result(NETWORKS.parent) if NETWORKS.exists() else None
+    if item.name == "mathematics":
+        return mathematics()
     if item.name == "law":
         return census_law() if CENSUS.exists() else None
     path = ROOT / "results" / f"{item.name}.json"

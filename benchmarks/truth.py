@@ -5,7 +5,8 @@
 
 The families: additive (over Z_m), multiplicative (Z_m with ∞), products (Z_a × Z_b, with and without ∞), partial (some
 cells unknown), three (variables), orders (the smallest Z_m that fits). No table occurs twice, in whatever family. Every
-witness and every proof goes through the checkers. Writes benchmarks/results/truth.json; nothing here needs JAX.
+witness and every proof goes through the checkers. Writes benchmarks/results/truth.json, and goes on from it where a
+time limit ended an earlier run; nothing here needs JAX.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from decision_tables import KINDS, places
 
-from modgrok.files import write_json
+from modgrok.files import read_json, write_json
 from modgrok.separable import check_obstruction, check_witness, smallest_group
 from modgrok.separable.brute_force import group_table, in_class_by_force
 from modgrok.separable.grouping import decide_grouped, one_against_rest
@@ -193,21 +194,38 @@ def main() -> None:
     parser.add_argument("--time-limit", type=float, help="seconds after which what is done is written")
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/truth.json"))
     args = parser.parse_args()
-    start, counts = time.perf_counter(), {}
+    start, counts, begun, before = time.perf_counter(), {}, 0, 0
+    if args.json.exists():
+        stored = read_json(args.json)
+        counts, begun, before = counts_of(stored["rows"]), stored["begun"], stored["seconds"]
     with ProcessPoolExecutor(args.processes) as pool:
-        running = [pool.submit(block, cases) for cases in all_blocks(args.small, args.planted)]
+        cases = islice(all_blocks(args.small, args.planted), begun, None)
+        running = [pool.submit(block, each) for each in cases]
+        limit = None if args.time_limit is None else args.time_limit - (time.perf_counter() - start)
+        done = 0
         try:
-            for k, done in enumerate(as_completed(running, timeout=args.time_limit)):
-                for key, found in done.result().items():
+            for future in as_completed(running, timeout=limit):
+                done += 1
+                for key, found in future.result().items():
                     counts.setdefault(key, Counter()).update(found)
-                if k % 50 == 49:
-                    print(f"{time.perf_counter() - start:.0f} s: {k + 1} of {len(running)} blocks", flush=True)
+                if done % 50 == 0:
+                    print(f"{time.perf_counter() - start:.0f} s: {done} of {len(running)} blocks", flush=True)
         except TimeoutError:
+            done += args.processes  # these were being worked on, and are left out
             workers = list(pool._processes.values())
             pool.shutdown(wait=False, cancel_futures=True)
             for process in workers:
                 process.terminate()
-    write_json(args.json, summary(counts, args.processes) | {"seconds": round(time.perf_counter() - start)})
+    seconds = before + round(time.perf_counter() - start)
+    write_json(args.json, summary(counts, args.processes) | {"begun": begun + done, "seconds": seconds})
+
+
+def counts_of(rows: list[dict[str, Any]]) -> dict[tuple[str, str], Counter[str]]:
+    """The counts of an earlier run, to go on from."""
+    return {
+        (row["family"], row["part"]): Counter({name: n for name, n in row.items() if name not in ("family", "part")})
+        for row in rows
+    }
 
 
 def summary(counts: dict[tuple[str, str], Counter[str]], processes: int) -> dict[str, Any]:

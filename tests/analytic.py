@@ -6,7 +6,13 @@ from math import cos, pi
 
 import numpy as np
 
-from modgrok.networks.circuit import Expert
+from modgrok.networks.circuit import Expert, single
+from modgrok.networks.network import Network
+
+
+def network_of(expert, expression, p):
+    """The network of one expert."""
+    return Network.of_circuit(single(expert), expression, p, "test")
 
 
 def sum_expert(p, width, coefficients, *, rng, offset=0, dtype=np.float64):

@@ -58,10 +58,12 @@ def explorer(folder: Path) -> Iterator[Explorer]:
         first = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline())
         assert first is not None, "the first line is the address"
         found = Explorer(process, first.group(), folder)
-        yield found
-        children = found.workers()
-        process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE)
+        try:
+            yield found
+        finally:
+            children = found.workers()
+            process.send_signal(signal.SIGINT)
+            process.wait(PATIENCE)
     until(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])
 
 

@@ -111,6 +111,7 @@ def run(*words):
     return command.run(cli.build_parser("census").parse_args(words), Console(quiet=True))
 
 
+@pytest.mark.draws
 def test_the_report_has_its_tables_and_figures(folder, tmp_path):
     result = run("report", "--out", tmp_path, folder)
     assert {path.name for path in tmp_path.iterdir()} == {"report.md", "report.json"} | {

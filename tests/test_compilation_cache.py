@@ -11,6 +11,8 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from modgrok.compilation_cache import cache_folder
+
 TRAIN = """
 import json, sys
 import jax
@@ -19,6 +21,16 @@ jax.monitoring.register_event_listener(lambda name, **_: hits.append(name) if na
 import modgrok as mg
 run = mg.train("n1 + n2", 5, width=8, steps=2)
 print(json.dumps({"hits": len(hits), "losses": run.metrics["train_loss"].tolist()}))
+"""
+
+VERIFY = """
+import jax
+hits = []
+jax.monitoring.register_event_listener(lambda name, **_: hits.append(name) if name.endswith("/cache_hits") else None)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0)
+import modgrok as mg
+assert mg.verify(mg.compile("n1 + n2", 5)).accuracy == 1
+print(len(hits))
 """
 
 TOLD = """
@@ -79,7 +91,8 @@ def test_a_second_process_finds_what_the_first_compiled(process, tmp_path):
 
 
 def test_off_keeps_nothing(process, home):
-    assert process(TRAIN, MODGROK_CACHE="off")["hits"] == 0
+    """Not even programs that compile in no time."""
+    assert process(VERIFY, MODGROK_CACHE="off") == 0
     assert list(home.iterdir()) == []
 
 
@@ -95,20 +108,26 @@ def test_the_command_line_uses_it_too(home, tmp_path):
 # ------------------------------------------------------------------------------------------ where it is
 
 
-@pytest.mark.parametrize("word", ["off", "OFF", "0", "no"])
-def test_the_variable_turns_it_off(process, home, word):
-    assert process(told(), MODGROK_CACHE=word)[0] is None
+def test_the_variable_turns_it_off(process, home, monkeypatch):
+    assert process(told(), MODGROK_CACHE="off")[0] is None
     assert list(home.iterdir()) == []
+    for word in ("off", "OFF", "0", "no"):
+        monkeypatch.setenv("MODGROK_CACHE", word)
+        assert cache_folder() is None
 
 
 def test_it_is_in_the_folder_that_the_variable_names(process, home, tmp_path):
     assert process(told(), MODGROK_CACHE=tmp_path / "mine") == [str(tmp_path / "mine"), 0.1]
-    assert process(told(), MODGROK_CACHE="~/mine")[0] == str(home / "mine") and (home / "mine").is_dir()
 
 
-def test_else_it_is_in_the_cache_of_the_user(process, home, tmp_path):
+def test_else_it_is_in_the_cache_of_the_user(process, home, tmp_path, monkeypatch):
     assert process(told())[0] == str(home / ".cache" / "modgrok" / "jax")
-    assert process(told(), XDG_CACHE_HOME=tmp_path / "xdg")[0] == str(tmp_path / "xdg" / "modgrok" / "jax")
+    monkeypatch.delenv("MODGROK_CACHE", raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder() == tmp_path / "xdg" / "modgrok" / "jax"
+    monkeypatch.setenv("MODGROK_CACHE", "~/mine")
+    assert cache_folder() == home / "mine"
 
 
 @pytest.mark.parametrize("when", ["before", "between"])

@@ -38,7 +38,7 @@ def check_random(number: int) -> int:
     return case.modulus
 
 
-@pytest.mark.parametrize("number", range(1000, 1020))
+@pytest.mark.parametrize("number", range(1000, 1008))
 def test_random_polynomials_modulo_composite_numbers_are_exact(number):
     assert check_random(number) in BENCHMARK.COMPOSITES
 

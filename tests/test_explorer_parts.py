@@ -6,17 +6,20 @@ import asyncio
 import base64
 import json
 import struct
+import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from modgrok.errors import InputError
-from modgrok.explorer import censuses, functions, networks, papers, settings
+from modgrok.explorer import censuses, functions, networks, papers, serving, settings, views
 from modgrok.explorer import events as stream
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
+from modgrok.training.runs import train
 
 PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
 
@@ -192,6 +195,58 @@ def test_a_child_that_takes_too_long_or_talks_nonsense_is_replaced(monkeypatch, 
     asyncio.run(check())
 
 
+def test_a_question_that_nobody_waits_for_is_not_asked(monkeypatch):
+    monkeypatch.setattr("modgrok.explorer.workers.COMMAND", ("cat",))
+
+    async def check():
+        worker = Worker("useless", patience=5)
+        wanted, unwanted = (asyncio.ensure_future(worker.ask("function", {})) for _ in range(2))
+        await asyncio.sleep(0)
+        unwanted.cancel()
+        await worker.start()
+        async with asyncio.timeout(10):
+            with pytest.raises(WorkerDied):
+                await wanted
+            await asyncio.sleep(0.05)
+            assert worker.asked == 1 and not worker.waiting
+            await worker.close()
+
+    asyncio.run(check())
+
+
+def test_neurons_that_die_give_their_places_to_the_largest_of_the_others():
+    network = train("n1 + n2", 7, width=30, steps=2).network
+    shown = views.still_shown(network, None)
+    dead = shown[2]
+    embed, readout = (np.array(weights) for weights in (network.params.embed, network.params.readout))
+    embed[..., dead], readout[dead] = 0, 0
+    dying = replace(network, params=replace(network.params, embed=embed, readout=readout))
+    later = views.still_shown(dying, shown)
+    assert dead not in later and len(set(later)) == len(shown) == views.MOST_NEURONS
+    assert [k for k in later if k in shown] == [k for k in shown if k != dead]
+
+
+# ------------------------------------------------------------------------------------------ serving
+
+
+def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):
+    pytest.importorskip("uvicorn", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+    taken = serving.bound("127.0.0.1", 0)
+    try:
+        taken.listen()
+        with pytest.raises(InputError, match="cannot listen at .* give another with --port"):
+            serving.bound("127.0.0.1", taken.getsockname()[1])
+    finally:
+        taken.close()
+    with pytest.raises(InputError, match="a number from 0 to 65535"):
+        serving.bound("127.0.0.1", 1 << 20)
+    with pytest.raises(InputError, match="there is no folder"):
+        serving.explore(census=tmp_path / "none")
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(InputError, match=r"pip install 'modgrok\[explore\]'"):
+        serving.explore()
+
+
 # ------------------------------------------------------------------------------------------ questions
 
 
@@ -279,6 +334,17 @@ def test_the_census_comes_filtered_and_thinned():
     assert floats(one["accuracy"]).min() >= 0 and floats(one["accuracy"]).max() <= 1
     with pytest.raises(InputError, match="family must be one of"):
         asked(censuses.census, family="none")
+
+
+def test_a_table_of_the_census_that_is_no_expression_can_be_opened(tmp_path):
+    found = asked(censuses.census, family="relabelled-sum", modulus="23")
+    params = PLACES | {"tables": str(tmp_path), "family": "relabelled-sum", "modulus": "23"}
+    opened = censuses.census_table(params | {"seed": str(found["seed"][0])})
+    shown = functions.verdict(PLACES | {"tables": str(tmp_path), "table": opened["table"]})
+    assert shown["verdict"] == "in-class" and shown["family"] == "additive" and shown["modulus"] == 23
+    for wrong in ({"family": "/etc/*.csv"}, {"seed": "-1"}, {"modulus": "24"}):
+        with pytest.raises(InputError, match="must be one of"):
+            censuses.census_table(params | {"seed": str(found["seed"][0])} | wrong)
 
 
 def test_items_of_the_paper_are_listed_with_what_was_recorded(tmp_path):

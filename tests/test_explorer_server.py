@@ -17,6 +17,7 @@ pytest.importorskip("starlette", reason="the explorer needs its extra: pip insta
 
 from modgrok import cli
 
+LINUX = sys.platform.startswith("linux")
 TINY = {"width": 8, "steps": 60, "snapshots": 4}
 
 
@@ -27,10 +28,16 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(folder):
+    """One server for all tests; at its end, Ctrl-C leaves nothing running and nothing half-written."""
     explorer = Explorer(folder)
     explorer.page()
     yield explorer
-    explorer.close()
+    children = explorer.children() if LINUX else []
+    assert explorer.close() == 0
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    for run in (folder / "runs").iterdir():
+        assert not list(run.glob(".*")) and not (run / "running.json").exists()
+        assert json.loads((run / "result.json").read_text())["step"] > 0
 
 
 # ------------------------------------------------------------------------------------------ who is answered
@@ -117,6 +124,8 @@ def test_bad_trainings_are_refused_and_leave_no_folder(server, folder, body, wor
 
 def test_what_is_no_object_or_too_large_is_refused(server):
     assert server.post("/api/trainings", [1])[0] == 400
+    deep, headers = b"[" * 50_000, {"X_Modgrok_Token": server.token, "Content_Type": "application/json"}
+    assert server.request("POST", "/api/trainings", deep, **headers)[0].status == 400
     response, _ = server.request("POST", "/api/trainings", b"{}", X_Modgrok_Token=server.token)
     assert response.status == 400
     response, content = server.request("POST", "/api/trainings", b" " * (1 << 17), X_Modgrok_Token=server.token)
@@ -247,7 +256,7 @@ def test_a_page_that_was_away_gets_what_it_missed_and_one_of_another_time_starts
     other.close()
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc who works")
+@pytest.mark.skipif(not LINUX, reason="asks /proc who works")
 def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(server, folder, tmp_path, monkeypatch):
     settings = {"width": 8, "steps": 1500, "seed": 3}
     killed, seen = False, []
@@ -271,36 +280,35 @@ def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(ser
     same_files(folder / "runs" / job["run"], tmp_path / "runs" / job["run"])
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc who works")
-def test_the_queue_stopping_going_on_and_ctrl_c(tmp_path):
-    explorer = Explorer(tmp_path)
+@pytest.mark.slow
+def test_the_product_modulo_97_is_learned_on_the_page_as_on_the_command_line(server, folder, tmp_path, monkeypatch):
+    run, events = trained(server, {"expression": "n1 n2", "mod": 97, "settings": {}})
+    points = [data for name, data, _ in events if name == "point"]
+    assert points[-1]["test_accuracy"] == 1.0 and points[-1]["step"] == 1000
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["train", "n1 n2", "--mod", "97", "--json"]) == 0
+    same_files(folder / "runs" / run, tmp_path / "runs" / run)
+
+
+def test_the_queue_stopping_and_going_on(server):
+    """The run that goes on at the end is there when the server is told to end: see the fixture."""
     long = {"width": 8, "steps": 200_000}
-    events = explorer.events()
+    bodies = [{"expression": "n1 n2", "mod": 7, "settings": long | {"seed": seed}} for seed in (8, 9)]
+    events = server.events()
     assert next(events)[0] == "hello"
-    first, second = (
-        explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 7, "settings": long | {"seed": seed}})[1]
-        for seed in (0, 1)
-    )
-    assert (
-        explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 7, "settings": long})[1]["job"] == first["job"]
-    )
-    for name, data, _ in events:
-        if name == "point" and data["measured"]:
-            break
-    queue = explorer.get("/api/runs")[1]["queue"]
+    first, second = (server.post("/api/trainings", body)[1] for body in bodies)
+    assert server.post("/api/trainings", bodies[0])[1]["job"] == first["job"]
+    next(data for name, data, _ in events if name == "point" and data["measured"])
+    assert server.post("/api/trainings", bodies[0])[1]["job"] == first["job"]
+    queue = server.get("/api/runs")[1]["queue"]
     assert [(job["run"], job["state"]) for job in queue] == [(first["run"], "running"), (second["run"], "queued")]
-    assert explorer.post("/api/trainings/stop", {"run": second["run"]})[1]["state"] == "removed"
-    assert explorer.post("/api/trainings/stop", {"run": first["run"]})[1]["state"] == "stopping"
+    assert server.post("/api/trainings/stop", {"run": second["run"]})[1]["state"] == "removed"
+    assert server.post("/api/trainings/stop", {"run": first["run"]})[1]["state"] == "stopping"
     end = next(data for name, data, _ in events if name == "end")
     assert end["state"] == "stopped" and end["run"] == first["run"]
-    stopped = explorer.get("/api/run", run=first["run"])[1]
+    stopped = server.get("/api/run", run=first["run"])[1]
     assert stopped["state"] == "stopped" and 0 < stopped["step"] < 200_000
-    assert explorer.post("/api/trainings/resume", {"run": first["run"]})[0] == 202
+    assert server.post("/api/trainings/resume", {"run": first["run"]})[0] == 202
     further = next(data for name, data, _ in events if name == "point" and data["measured"])
     assert further["step"] > stopped["step"]
-    children = explorer.children()
-    assert len(children) == 2 and explorer.close() == 0
-    assert not any(Path(f"/proc/{child}").exists() for child in children)
-    run = tmp_path / "runs" / first["run"]
-    assert not list(run.glob(".*")) and not (run / "running.json").exists()
-    assert json.loads((run / "result.json").read_text())["step"] >= further["step"]
+    events.close()

@@ -71,7 +71,7 @@ def test_the_film_is_written_as_a_figure_an_animation_and_a_table(power, tmp_pat
         assert gif.n_frames >= len(STEPS)
     result = json.loads(json.dumps(found.to_json(), allow_nan=False))["film"]
     assert result["step"] == list(STEPS) and len(result["norm_per_frequency"]) == len(STEPS)
-    assert found.plot_film().axes and found.film.plot().axes
+    assert found.plot_film().axes and found.film.plot()._repr_png_().startswith(b"\x89PNG")
 
 
 def test_a_transformer_that_groks_addition_builds_its_frequencies_and_gives_up_what_it_memorised(tmp_path):

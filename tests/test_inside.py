@@ -100,9 +100,10 @@ def test_every_model_is_inspected_with_its_figures(mlp, transformer, tmp_path):
         with pytest.raises(InputError, match=f"there is no figure phases of this {network.model.name}; there are spec"):
             found.plot_phases()
         assert found.plot_logits().axes and found.plot_neurons().axes and found.plot_spectra().axes
+    drawn = (found.plot_logits(), found.plot_neurons(), found.plot_spectra(), found.plot_attention())
+    assert all(figure._repr_png_().startswith(b"\x89PNG") for figure in drawn)
     heads = result["inside"]["attention"][0]
     assert len(heads) == HEADS and all(sum(head.values()) == pytest.approx(1) for head in heads)
-    assert found.plot_attention().axes
 
 
 def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):

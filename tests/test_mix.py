@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from perfect_experts import perfect_expert
 
 from modgrok.algebra.expression import read
 from modgrok.cli import main
-from modgrok.commands.mix import advice
+from modgrok.commands.mix import advice, shares_words
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
 from modgrok.errors import InputError
@@ -19,7 +20,17 @@ from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
-from modgrok.training.mixture import MixSettings, choose_beta, mix, own_table, relabelled, task_modulus, task_of
+from modgrok.training import mixture
+from modgrok.training.mixture import (
+    LearnedExpert,
+    MixSettings,
+    choose_beta,
+    mix,
+    own_table,
+    relabelled,
+    task_modulus,
+    task_of,
+)
 
 POLYNOMIAL = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 QUICK = {"width": 200, "steps": 300, "fraction": 0.8}
@@ -75,6 +86,71 @@ def test_products_are_right_where_a_factor_is_zero():
 
 def test_sums_work_for_composite_moduli():
     assert verify(mix("2n1 + n2^2 + 1", 12, **QUICK)).accuracy == 1.0
+
+
+def test_the_share_of_a_table_grows_where_its_modulus_is_small():
+    assert [MixSettings().fractions(p)[0] for p in (97, 40, 31, 20, 13, 10, 7, 2)] == [0.5] * 2 + [0.65] * 2 + [
+        0.8,
+        0.8,
+        0.9,
+        0.9,
+    ]
+    assert MixSettings().fractions(13)[-1] == 1.0 and MixSettings(fraction=0.3).fractions(13) == (0.3,)
+
+
+def test_an_expert_that_did_not_learn_its_table_is_trained_again_with_more_of_it(monkeypatch):
+    """Made-up trainings in which the product needs 90 % of its table, and the sum 80 %."""
+    asked = []
+
+    def made_up(configs, progress):
+        asked.append([(config.expression, config.fraction, config.seed) for config in configs])
+        needs = {"n1 n2": 0.9, "n1 + n2": 0.8}
+        return [LearnedExpert(None, float(c.fraction >= needs[c.expression]), c.fraction) for c in configs]
+
+    monkeypatch.setattr(mixture, "train_experts", made_up)
+    found = mixture.train_tasks(["product", "sum"], 13, MixSettings(seed=4))
+    assert asked == [[("n1 n2", 0.8, 4), ("n1 + n2", 0.8, 5)], [("n1 n2", 0.9, 4)]]
+    assert [(expert.accuracy, expert.fraction) for expert in found] == [(1.0, 0.9), (1.0, 0.8)]
+    asked.clear()
+    (given,) = mixture.train_tasks(["product"], 13, MixSettings(fraction=0.5))
+    assert given.accuracy == 0 and len(asked) == 1, "what was asked for is kept to"
+
+
+def test_the_command_says_which_share_it_chose(capsys):
+    assert main(["mix", "n1 n2 + n1^2", "--mod", "5"]) == 0
+    words = " ".join(capsys.readouterr().out.split())
+    assert "of n1 n2" in words and "(chosen; --fraction sets it)" in words
+    plan = mix("n1 n2", 5, trained="none").plan
+    assert shares_words(plan, 5) == ""
+    whole = replace(plan[0], learned=Learned("n1 n2", 1.0, 1.0))
+    assert "No smaller part of the table of n1 n2 was enough: modulo 5 it has too few cells" in shares_words(
+        (whole,), 5
+    )
+
+
+def random_polynomial(rng: np.random.Generator, p: int) -> str:
+    terms = rng.integers(1, 4)
+    return " + ".join(f"{rng.integers(1, p)}n1^{rng.integers(0, 6)} n2^{rng.integers(0, 6)}" for _ in range(terms))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("p", [7, 11, 13, 23, 31])
+def test_ten_random_polynomials_come_out_right_with_defaults(p: int, monkeypatch):
+    """Experts are those of the modulus, whatever the polynomial, so they are trained once."""
+    original = mixture.train_tasks
+    kept = {}
+
+    def once(tasks, modulus, settings, progress=None):
+        key = (tuple(tasks), modulus)
+        if key not in kept:
+            kept[key] = original(tasks, modulus, settings, progress)
+        return kept[key]
+
+    monkeypatch.setattr(mixture, "train_tasks", once)
+    rng = np.random.default_rng(p)
+    for _ in range(10):
+        text = random_polynomial(rng, p)
+        assert verify(mix(text, p)).accuracy == 1.0, text
 
 
 def test_an_expert_that_did_not_learn_is_reported():

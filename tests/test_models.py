@@ -39,7 +39,12 @@ def small(kind, **settings):
 
 
 def init(model):
-    return model.init(jnp.float32(1), key=KEY)
+    return jax.jit(lambda scale, key: model.init(scale, key=key))(jnp.float32(1), KEY)
+
+
+def logits_of(model, params, **how):
+    """Of every row; as one program, which compiles sooner than its operations one by one."""
+    return np.asarray(jax.jit(lambda *given: model.apply(given[0], Rows(given[1]), **how))(params, INPUTS))
 
 
 def numpy_norm(x, scale, shift, axis):
@@ -61,7 +66,7 @@ def test_an_mlp_is_matrices_and_activations(depth, activation, function, norm):
         if norm != "none":
             hidden = numpy_norm(hidden, *(np.asarray(w) for w in params.norms[k]), axis=1 if norm == "layer" else 0)
         hidden = function(hidden)
-    logits = model.apply(params, Rows(INPUTS))
+    logits = logits_of(model, params)
     np.testing.assert_allclose(logits, hidden @ np.asarray(params.readout), rtol=1e-4, atol=1e-4)
 
 
@@ -76,7 +81,7 @@ def test_a_transformer_attends_causally_and_reads_at_the_last_token(depth, norm)
     def normed(x, norms, k):
         return numpy_norm(x, *norms[k], axis=-1) if norm == "layer" else x
 
-    for row, logits in zip(np.asarray(INPUTS), model.apply(params, Rows(INPUTS)), strict=True):
+    for row, logits in zip(np.asarray(INPUTS), logits_of(model, params), strict=True):
         stream = np.stack([*(weights.embed[n] for n in row), np.zeros(8)]) + weights.positions
         for layer in weights.layers:
             x, mixed = normed(stream, layer.norms, 0), np.zeros((3, 8))
@@ -104,7 +109,7 @@ def test_dropout_keeps_the_mean_and_needs_a_key():
 def test_every_step_drops_other_neurons():
     model, settings = small(Power, dropout=0.5), hyper(seed=0, train_rows=12, learning_rate=0.0)
     keys = [training.dropout_key(settings, jnp.int32(step)) for step in range(2)]
-    first, second = (model.apply(init(model), Rows(INPUTS), key=key) for key in keys)
+    first, second = (logits_of(model, init(model), key=key) for key in keys)
     assert not np.allclose(first, second)
 
 
@@ -112,19 +117,18 @@ def test_batch_norm_is_evaluated_with_the_statistics_of_the_training_rows():
     model = small(Mlp, depth=3, norm="batch")
     shape = Shape(model, 12)
     settings, table = hyper(seed=1, train_rows=10), jnp.asarray(np.arange(25) % 5)
-    examples, state = training.start(shape, settings, table, PLACES)
+    examples, state = jax.jit(training.start, static_argnums=0)(shape, settings, table, PLACES)
     train = training.table_inputs(examples.shuffled[:10], (5, 5))
-    statistics = model.statistics(state.params, Rows(train))
+    statistics = jax.jit(lambda params, rows: model.statistics(params, Rows(rows)))(state.params, train)
     assert [part.mean.shape for part in statistics] == [(8,), (8,)]
-    of_training = training.batch_statistics(shape, settings, examples, state.params)
+    of_training = jax.jit(training.batch_statistics, static_argnums=0)(shape, settings, examples, state.params)
     for ours, theirs in zip(jax.tree.leaves(statistics), jax.tree.leaves(of_training), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
-    logits = model.apply(state.params, Rows(INPUTS), statistics=statistics)
-    hits = np.asarray(jnp.argmax(logits, axis=1) == table)
-    metrics = training.measure(shape, settings, examples, state.params)
-    assert metrics.test_accuracy == pytest.approx(hits[np.asarray(examples.shuffled)[10:]].mean())
-    losses = LOSSES["mse"](logits, table)
-    assert metrics.test_loss == pytest.approx(float(losses[examples.shuffled[10:]].mean()), rel=1e-4)
+    logits, test = logits_of(model, state.params, statistics=statistics), np.asarray(examples.shuffled)[10:]
+    metrics = jax.jit(training.measure, static_argnums=0)(shape, settings, examples, state.params)
+    assert metrics.test_accuracy == pytest.approx((logits.argmax(axis=1) == np.arange(25) % 5)[test].mean())
+    losses = ((logits - np.eye(5)[np.arange(25) % 5]) ** 2).mean(axis=1)
+    assert metrics.test_loss == pytest.approx(losses[test].mean(), rel=1e-4)
 
 
 def test_cross_entropy_is_the_log_of_the_share():
@@ -187,7 +191,7 @@ def test_periodicity_is_that_of_the_embedding():
     mlp = MlpWeights(jnp.asarray(np.stack([waves, waves])), (), (), jnp.ones((4, 11)))
     transformer = TransformerWeights(jnp.asarray(waves), jnp.zeros((3, 4)), (), (), jnp.ones((4, 11)))
     for model, params in ((Mlp((11, 11), 11, width=4), mlp), (Transformer((11, 11), 11, width=4), transformer)):
-        found = periodicity(model.blocks(params), natural_order("additive", 11, 2).places)
+        found = jax.jit(periodicity)(model.blocks(params), natural_order("additive", 11, 2).places)
         np.testing.assert_allclose(found.ipr, 1, rtol=1e-5)
         assert found.alive.all()
 
@@ -243,7 +247,7 @@ def test_a_circuit_model_computes_what_its_experts_compute_and_holds_its_tempera
     model = CircuitModel((5, 5), 5, width=10, experts=sizes, wires=((0, 1), (2, 0)))
     circuit = replace(init(model), betas=jnp.array([3.0, 1.0]))
     first, second = (jax.tree.map(np.asarray, expert) for expert in circuit.experts)
-    for row, logits in zip(np.asarray(INPUTS), model.apply(circuit, Rows(INPUTS)), strict=True):
+    for row, logits in zip(np.asarray(INPUTS), logits_of(model, circuit), strict=True):
         between = (first.embed[0, row[0]] + first.embed[1, row[1]]) ** 2 @ first.readout
         shares = np.exp(3 * between) / np.exp(3 * between).sum()
         hidden = shares @ second.embed[0] + second.embed[1, row[0]]

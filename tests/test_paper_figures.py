@@ -14,6 +14,8 @@ from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network
 from modgrok.reproduction import strong_result
 
+pytestmark = pytest.mark.draws
+
 PNG = b"\x89PNG\r\n\x1a\n"
 
 CURVES = [

@@ -59,11 +59,11 @@ def test_what_was_not_learned_at_first_is_what_became_of_it(curves, finding, set
     assert (findings(result)[POLYNOMIAL], result.rows[0]["finding"], result.verdict) == (finding, setting, verdict)
     assert result.measured["in_class"] == {name: int(name == finding) for name in strong_result.IN_CLASS}
     words = {
-        "not trained on": "1 have one that is still rising (A)",
-        "still rising": "1 have one that is still rising (A)",
-        "at rest": "1 have one at rest (A)",
-        "learned with more of the table": "1 learn every polynomial of the form with more of the table",
-        "learned late": "1 learn every polynomial of the form with more steps",
+        "not trained on": "1 has one that is still rising (A)",
+        "still rising": "1 has one that is still rising (A)",
+        "at rest": "1 has one at rest (A)",
+        "learned with more of the table": "every polynomial of the form is learned by 1 with more of the table",
+        "learned late": "every polynomial of the form is learned by 1 with more steps",
     }[finding]
     assert result.notes[0] == f"Modulo 23, of 1 settings that learn both controls, {words}."
     assert any(note.lower().startswith(f"{finding}: {POLYNOMIAL} mod 23 in a: 50.0%") for note in result.notes)

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 from cases import VALID
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from modgrok.algebra.expression import parse
@@ -69,6 +69,7 @@ COMPOSITE = st.sampled_from([4, 6, 8, 9, 10, 12, 15, 18, 30])
 POLYNOMIALS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=4)
 
 
+@settings(max_examples=20)
 @given(COMPOSITE, POLYNOMIALS)
 def test_plans_compute_random_polynomials_modulo_composite_numbers(m, terms):
     """Every way there is to compute them, on every input, against Python's integers."""

@@ -4,6 +4,7 @@ import importlib
 import os
 import runpy
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,23 @@ def test_what_a_worker_refuses_is_said_as_it_would_be_here(cluster):
 
     with pytest.raises(InputError, match="^no such task: 3$"):
         RayWorkers(refuse, cluster).submit(3).result()
+
+
+def test_tasks_that_are_not_done_are_given_up_on_a_connection_that_stays(cluster):
+    workers = RayWorkers(time.sleep, cluster)
+    future = workers.submit(600)
+    wait_for(lambda: at_work(os.getpid()))
+    assert future.cancel(), "as an interruption does"
+    workers.close()
+    wait_for(lambda: not at_work(os.getpid()))
+    assert ray.is_initialized()
+
+
+def wait_for(condition):
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def test_a_worker_that_lacks_the_package_says_so(cluster, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import pytest
 from html_elements import Elements
 
 from modgrok.report import html, markdown
-from modgrok.report.document import Bullets, Document, Heading, Table, typeset
+from modgrok.report.document import Bullets, Details, Document, Heading, Paragraph, Table, typeset
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,28 @@ def test_both_renderings_of_a_small_document(tmp_path):
     document = Document("T", "s", (Heading(2, "First one"), Bullets(("a_b", "`x<y`")), table))
     page_text = html.render(document)
     Elements(page_text)
-    assert '<td class="number">1.5</td>' in page_text and '<span class="verdict bad">differs</span>' in page_text
+    assert (
+        '<td class="number" data-label="n1^2">1.5</td>' in page_text
+        and '<span class="verdict bad">differs</span>' in page_text
+    )
     assert "<li>a_b</li><li><code>x&lt;y</code></li>" in page_text
     assert markdown.render(document, tmp_path) == (
         "# T\n\ns\n\n- [First one](#first-one)\n\n"
         '<a id="first-one"></a>\n\n## First one\n\n- a\\_b\n- `x<y`\n\ncaption\n\n'
         "| item | n₁² |\n| --- | --- |\n| a\\|b | 1.5 |\n| differs | – |\n"
     )
+
+
+def test_what_is_folded_has_no_place_in_the_contents_and_links_lead_to_headings(tmp_path):
+    folded = Details("more of n1^2", (Paragraph("inside"), Table(("a",), (("1",),))))
+    document = Document("T", "s", (Heading(2, "First one"), Paragraph("see [the first](#first-one)"), folded))
+    page_text = html.render(document)
+    Elements(page_text)
+    assert "<details><summary>more of n₁²</summary>\n<p>inside</p>" in page_text
+    assert '<p>see <a href="#first-one">the first</a></p>' in page_text
+    text = markdown.render(document, tmp_path)
+    assert "<details>\n<summary>more of n₁²</summary>\n\ninside\n\n| a |" in text and text.endswith("\n\n</details>\n")
+    assert "see [the first](#first-one)" in text
 
 
 @pytest.mark.parametrize(

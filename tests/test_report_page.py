@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from html_elements import Elements
 from strong_rows import strong_rows
 
 from modgrok import cli
+from modgrok.figures import style
 from modgrok.files import read_json
 from modgrok.report import page, store
 from modgrok.report.document import Paragraph
@@ -23,6 +25,8 @@ from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
 from modgrok.reproduction.trainings import MONOTONE
+
+pytestmark = pytest.mark.draws
 
 
 def training_result(item: str) -> ItemResult:
@@ -69,9 +73,14 @@ def recorded_result(name: str) -> ItemResult:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A report of every item: recorded, made up, or computed."""
-    out = tmp_path_factory.mktemp("report")
+def folder(tmp_path_factory) -> Iterator[Path]:
+    """A report of every item: recorded, made up, or computed; coarse pictures are drawn in less time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(style, "FILE_DPI", 50)
+        yield report_in(tmp_path_factory.mktemp("report"))
+
+
+def report_in(out: Path) -> Path:
     results = {
         "table2": recorded_result("table2"),
         "figure2": training_result("figure2"),
@@ -102,22 +111,23 @@ def test_the_page_is_whole_and_needs_nothing_else(folder):
     names = [attributes["id"] for _, attributes in elements.found if "id" in attributes]
     links = [link["href"] for link in elements.all("a")]
     assert len(set(names)) == len(names)
-    assert sorted(links) == sorted(f"#{name}" for name in names), "the table of contents has every heading"
+    assert set(links) == {f"#{name}" for name in names}, "the table of contents has every heading"
 
 
 def test_the_page_says_what_was_found(folder):
     text = re.sub(r"data:image/png[^\"]*", "", (folder / "report.html").read_text())
     for words in (
         '<span class="verdict good">reproduced</span>',
-        '<span class="verdict good">finding</span>',
         '<span class="verdict mixed">partly reproduced</span>',
         '<span class="verdict mixed">undecided</span>',
         "not so here: the mean IPR rises monotonically while the network groks (it falls by 0.100 at most)",
         "962 neurons with error below",
-        "exact and proved",
+        "Finding: exact and proved",
         "so the question is open there",
         "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
+        "The same on this machine, smaller: partly reproduced",
+        "Found besides".lower(),
         "72.32",
         "twins and guesses",
         "A proof in words",

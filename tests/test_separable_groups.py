@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from separable_cases import decide_checked
 
+import modgrok as mg
 from modgrok.errors import InputError
-from modgrok.separable import check_obstruction, check_witness, decide, smallest_group
+from modgrok.separable import check_obstruction, check_witness, classify_table, decide, smallest_group
 from modgrok.separable.brute_force import in_class_by_force, tables_in_class
 from modgrok.separable.groups import Group, abelian_groups, as_group
+from modgrok.separable.products import as_cyclic
 from modgrok.separable.trails import closed_trail, missing_arcs
+from modgrok.separable.verdict import Witness
 
 XOR = np.arange(8)[:, None] ^ np.arange(8)
 
@@ -137,3 +140,37 @@ def test_a_false_claim_about_trails_is_refused():
     assert not check_obstruction(table, 7, False, good), "seven elements are enough"
     assert not check_obstruction(table, 6, False, good), "six is no prime"
     assert not check_obstruction(np.ascontiguousarray(table.T), 5, False, good)
+
+
+@pytest.mark.parametrize("moduli, order", [((2, 2), 6), ((2, 2, 2), 18), ((2, 6), 18), ((3, 3), 15)])
+def test_a_witness_over_a_product_is_one_over_a_larger_cyclic_group(moduli, order):
+    """The table by coordinates, in plain Python; two and three variables (whose sums need more room)."""
+    elements = list(product(*map(range, moduli)))
+
+    def value(*digits: tuple[int, ...]) -> int:
+        added = tuple(sum(column) % m for column, m in zip(zip(*digits, strict=True), moduli, strict=True))
+        return elements.index(added) * 5 % 7
+
+    for terms in (2, 3):
+        table = np.array([value(*digits) for digits in product(elements, repeat=terms)]).reshape(
+            (len(elements),) * terms
+        )
+        g = tuple(tuple(range(len(elements))) for _ in range(terms))
+        witness = Witness(len(elements), g, tuple(e * 5 % 7 for e in range(len(elements))), moduli=moduli)
+        assert check_witness(table, moduli, False, witness)
+        cyclic = as_cyclic(witness)
+        assert not cyclic.moduli and check_witness(table, cyclic.group_order, False, cyclic)
+        assert cyclic.group_order == order or terms > 2
+        assert as_cyclic(cyclic) is cyclic
+
+
+def test_classify_finds_sums_over_groups_that_are_not_cyclic_and_compile_uses_them():
+    found = classify_table(XOR, 8)
+    assert (found.status, found.family, found.witness.moduli) == ("in-class", "product-group", (2, 2, 2))
+    answer = mg.classify("n1 + n2 + 2n1 n2", mod=4)  # (1 + 2a)(1 + 2b) modulo 8, whose units are Z_2 × Z_2
+    assert "a sum in disguise: h(g1 + g2) over Z_2 × Z_2" in answer.answer[0] and answer.closed_form is None
+    for network in (mg.compile(XOR[:4, :4]), mg.compile("n1 + n2 + 2n1 n2", mod=4)):
+        assert len(network.params.experts) == 1 and network.certificate is not None and mg.verify(network).accuracy == 1
+    shuffled = np.random.default_rng(0).permutation(64).reshape(8, 8) % 8
+    assert classify_table(shuffled, 8).family is None  # and no row about groups that do not fit
+    assert [f.family for f in classify_table(shuffled, 8).families] == ["additive", "multiplicative"]

@@ -51,7 +51,7 @@ def test_the_forward_pass_is_that_of_a_circuit():
 
 
 def accuracy(plan: Plan, model: CircuitModel, start: str) -> float:
-    learned = [LearnedExpert(perfect_expert(task_of(step), P), 1.0) for step in plan.steps]
+    learned = [LearnedExpert(perfect_expert(task_of(step), P), 1.0, 0.5) for step in plan.steps]
     circuit = starting_circuit(start, plan, model, learned, 50.0, key=jax.random.key(0))
     return float(np.mean(np.argmax(batch_logits(circuit, ROWS), axis=1) == TABLE))
 
@@ -65,7 +65,7 @@ def test_only_relabelled_experts_start_with_the_polynomial():
 
 def test_first_and_last_experts_are_trained_in_their_places():
     plan, model = plan_and_model()
-    learned = [LearnedExpert(random_circuit(model, BETA, key=jax.random.key(k)).experts[0], 1.0) for k in range(3)]
+    learned = [LearnedExpert(random_circuit(model, BETA, key=jax.random.key(k)).experts[0], 1.0, 0.5) for k in range(3)]
     scratch, first, last, generic = (
         starting_circuit(start, plan, model, learned, BETA, key=jax.random.key(9)).experts
         for start in ("scratch", "first", "last", "generic")
@@ -130,7 +130,7 @@ def test_chunks_change_nothing():
 def test_a_circuit_of_perfect_experts_stays_right():
     """Training leaves what is right already: the loss is that of the one-hot, zero, from the first step on."""
     plan, _ = plan_and_model()
-    learned = [LearnedExpert(perfect_expert(task_of(step), P), 1.0) for step in plan.steps]
+    learned = [LearnedExpert(perfect_expert(task_of(step), P), 1.0, 0.5) for step in plan.steps]
     width = max(source.expert.width for source in learned)
     padded = [
         replace(
@@ -141,7 +141,7 @@ def test_a_circuit_of_perfect_experts_stays_right():
         for source in learned
     ]
     model = circuit_model(plan, width)
-    learned = [LearnedExpert(expert, 1.0) for expert in padded]
+    learned = [LearnedExpert(expert, 1.0, 0.5) for expert in padded]
     start = starting_circuit("experts", plan, model, learned, 60.0, key=jax.random.key(0))
     settings = hyper(seed=[0], train_rows=25, weight_decay=0.0, learning_rate=1e-5)
     curves, _ = train_ensemble(

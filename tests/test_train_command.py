@@ -48,6 +48,7 @@ def test_every_setting_is_a_flag(tmp_path):
     assert folder == run_folder.default_folder(config)
 
 
+@pytest.mark.draws
 def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, capsys):
     run = call(train, *SMALL, "--out", str(tmp_path / "run"))
     result = run.to_json()

@@ -48,6 +48,7 @@ class RayWorkers(Generic[Task, Done]):
         self.kind = "GPU" if self.ray.cluster_resources().get("GPU") else "CPU"
         self.remote = self.remote_function()
         self.work = self.ray.put(work)
+        self.out: dict[Future[Any], Any] = {}
 
     @property
     def devices(self) -> int:
@@ -81,13 +82,22 @@ class RayWorkers(Generic[Task, Done]):
     def given_out(self, *work: Any) -> Future[Any]:
         """A function and what it takes, on their way."""
         mine: Future[Any] = Future()
-        self.remote.remote(*work).future().add_done_callback(lambda theirs: settle(mine, theirs))
+        self.out[mine] = reference = self.remote.remote(*work)
+
+        def ended(theirs: Future[Any]) -> None:
+            self.out.pop(mine, None)
+            settle(mine, theirs)
+
+        reference.future().add_done_callback(ended)
         return mine
 
     def close(self) -> None:
         """Tasks that are not done are given up."""
         if self.connected:
             self.ray.shutdown()
+        else:
+            for reference in list(self.out.values()):
+                self.ray.cancel(reference, force=True)
 
 
 def workers_for(work: Callable[[Task], Done], threads: int, ray: str | None) -> Workers[Task, Done]:
@@ -120,7 +130,7 @@ def from_ray(error: BaseException) -> bool:
 
 def reason(error: BaseException) -> str:
     """Why Ray could not do a task, in a line."""
-    lines = str(error).strip().splitlines()
+    lines = first_line(error), *str(error).strip().splitlines()
     if missing := [line for line in lines if line.startswith(("ModuleNotFoundError: ", "AttributeError: "))]:
         said = missing[-1].split(": ", 1)[1]
         return f"a worker cannot take tasks: {said}; every machine of the cluster needs the same modgrok and Python"
@@ -172,4 +182,4 @@ def connect(ray: ModuleType, address: str) -> None:
 
 
 def first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0]
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

@@ -166,7 +166,7 @@ def classify(
     )
     share = enough(asked.table, asked.modulus, found)
     closed = None
-    if found.witness is not None and asked.modulus is not None:
+    if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
         closed = disguise(found.witness, indices(asked.variables), asked.modulus)
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(

@@ -13,6 +13,7 @@ from modgrok.separable.verdict import Verdict
 NAMES = {
     "additive": "sum",
     "multiplicative": "product",
+    "product-group": "sum",
     "constant": "constant",
     "one-variable": "one-variable function",
 }

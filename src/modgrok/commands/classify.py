@@ -30,8 +30,9 @@ KEYS = {
     "function": "what was asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
     "`digest`, a name for the content of its table",
     "verdict": "`in-class`, `not-in-class` or `unknown`",
-    "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, or `null`",
-    "group_order": "order of the cyclic group of that family: p, or p − 1 with an absorbing element; or `null`",
+    "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, `product-group` "
+    "(additive over a group that is not cyclic), or `null`",
+    "group_order": "order of the group of that family: p, or p − 1 with an absorbing element; or `null`",
     "witness": "of that family: `g1`, `g2` (… `gS`), lists of p elements with `null` for ∞; `h`, a list of "
     "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",

@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fraction",
         type=float,
         default=default.fraction,
-        help=f"share of its own table that an expert is trained on ({default.fraction})",
+        help="share of its own table that an expert is trained on (what the modulus needs, and more where an expert "
+        "did not learn its table from that)",
     )
     parser.add_argument(
         "--learning-rate", type=float, default=default.learning_rate, help=f"of AdamW ({default.learning_rate})"
@@ -84,6 +85,8 @@ def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> 
     heading(console, network.expression, f"  mod {network.modulus}")
     console.print(experts_table(network.plan))
     facts = {"hidden neurons": f"{network.width:,}"} | result.verification.facts()
+    if network.settings["fraction"] is None and (words := shares_words(network.plan, network.modulus)):
+        facts["share of the tables"] = words
     if not result.correct:
         facts["advice"] = advice(network.plan)
     if result.files:
@@ -102,6 +105,20 @@ def experts_table(experts: tuple[ExpertPlan, ...]) -> Table:
         rows.append((f"e{k}", e.text, ", ".join(e.inputs), weights, source, right, *numbers))
     headings = ("expert", "computes", "reads", "weights", "learned from", "right on its table", "margin", "β")
     return text_table(headings, rows)
+
+
+def shares_words(experts: tuple[ExpertPlan, ...], modulus: int) -> str:
+    """What share of its table each task was learned from, where mix chose it; empty where nothing was trained."""
+    shares = {e.learned.task: e.learned.fraction for e in experts if e.learned is not None}
+    chosen = "; ".join(f"{percent(share, 0)} of {task}" for task, share in shares.items())
+    whole = [task for task, share in shares.items() if share == 1]
+    text = f"{chosen} (chosen; --fraction sets it)" if shares else ""
+    if whole:
+        text += (
+            f". No smaller part of the table of {' and '.join(whole)} was enough: modulo {modulus} it has too few "
+            "cells to tell the rule from others"
+        )
+    return text
 
 
 def advice(experts: tuple[ExpertPlan, ...]) -> str:

@@ -23,6 +23,7 @@ from modgrok.errors import InputError
 from modgrok.separable import Witness, decide, decide_grouped
 from modgrok.separable.decision import steps_of
 from modgrok.separable.orders import AnyOrder
+from modgrok.separable.products import as_cyclic, product_verdict
 
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""
@@ -126,6 +127,7 @@ def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
         found = list(witnesses(table, modulus))
         if not (found or is_prime(modulus)):
             found = list(any_witnesses(table, modulus, DECISION_EFFORT))
+            found += product_witnesses(table, DECISION_EFFORT) if not found else []
         for witness in found:
             for fold in (True, False):
                 yield plan_from_witness(names, (modulus,) * 2, modulus, witness, fold=fold)
@@ -159,6 +161,22 @@ def any_witnesses(table: Int[np.ndarray, "p ..."], values: int, effort: float) -
             return
 
 
+def product_witnesses(table: Int[np.ndarray, "p ..."], effort: float) -> list[Witness]:
+    """A witness over a group that is not cyclic, told over a cyclic one that holds it."""
+    verdict = product_verdict(table, effort=effort)
+    return [as_cyclic(verdict.witness)] if verdict is not None and verdict.witness is not None else []
+
+
+def table_witnesses(table: Int[np.ndarray, "p ..."], values: int) -> list[Witness]:
+    """What is found for a table of which nothing else is known: over cyclic groups if that is easy, over others, and
+    over cyclic groups with all effort."""
+    return (
+        list(any_witnesses(table, values, DECISION_EFFORT))
+        or product_witnesses(table, DECISION_EFFORT)
+        or list(any_witnesses(table, values, TABLE_EFFORT))
+    )
+
+
 def best_table_plan(function: Function, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
     """The narrowest expert for a function that is known by its table alone, from the witness that the decision finds.
 
@@ -171,14 +189,15 @@ def best_table_plan(function: Function, frequencies: str | int) -> tuple[Plan, l
     else:
         plans = [
             plan_from_witness(names, sizes, values, witness, fold=fold)
-            for witness in any_witnesses(function.table, values, TABLE_EFFORT)
+            for witness in table_witnesses(function.table, values)
             for fold in (True, False)
         ]
     if not plans:
         form = " + ".join(f"g{s}" for s in range(1, len(sizes) + 1))
         raise InputError(
             f"{function.title} is not known to be h({form}) over a cyclic group of order up to "
-            f"{2 * max(*sizes, values)}, as compiling a table needs; train a network on it, or give a polynomial"
+            f"{2 * max(*sizes, values)} or a small product of such, as compiling a table needs; train a network on it, "
+            "or give a polynomial"
         )
     return narrowest([priced(plan, frequencies) for plan in plans])
 

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from modgrok.algebra.function import read_function
+from modgrok.censuses.families import make_table
 from modgrok.errors import InputError
 from modgrok.explorer.asking import Params, whole
 from modgrok.explorer.encoding import encoded
+from modgrok.explorer.functions import put_table
 
 SAMPLE = Path(__file__).parent / "census.parquet"
 """Some trainings of the large census; `benchmarks/explorer_census.py` makes it."""
-COLUMNS = ("family", "expression", "modulus", "fraction", "train_loss", "test_accuracy", "verdict")
+COLUMNS = ("family", "expression", "table_seed", "modulus", "fraction", "train_loss", "test_accuracy", "verdict")
 MOST_POINTS = 4000
+MOST_NAMED = 60
+"""Values that an error lists."""
 
 
 @lru_cache(maxsize=2)
@@ -66,10 +71,24 @@ def census(params: Params) -> dict[str, Any]:
         "family": encoded(np.searchsorted(families, columns["family"][shown]), "u8"),
         "verdict": encoded(np.searchsorted(verdicts, columns["verdict"][shown]), "u8"),
         "expression": columns["expression"][shown].tolist(),
+        "seed": columns["table_seed"][shown].tolist(),
         "text": f"{len(places):,} trainings{rest}; {about}.",
     }
 
 
+def census_table(params: Params) -> dict[str, Any]:
+    """A table of a census that is no expression: made again from its family, modulus and seed."""
+    columns, _ = trainings(str(params.get("census") or ""))
+    family, modulus, seed = str(params.get("family") or ""), whole(params, "modulus"), whole(params, "seed")
+    check_among("family", family, sorted(set(columns["family"])))
+    check_among("modulus", modulus, np.unique(columns["modulus"]).tolist())
+    check_among("seed", seed, np.unique(columns["table_seed"][columns["family"] == family]).tolist())
+    assert modulus is not None and seed is not None
+    found = read_function(make_table(family, modulus, seed).values, modulus)
+    return {"table": put_table(Path(str(params["tables"])), found, f"{family} {modulus} {seed}"), **found.to_json()}
+
+
 def check_among(name: str, value: Any, known: list[Any]) -> None:
     if value not in known:
-        raise InputError(f"{name} must be one of {', '.join(map(str, known))}; got {str(value)[:40]!r}")
+        listed = ", ".join(map(str, known[:MOST_NAMED])) + (", …" if len(known) > MOST_NAMED else "")
+        raise InputError(f"{name} must be one of {listed}; got {str(value)[:40]!r}")

@@ -18,6 +18,7 @@ from modgrok.errors import InputError
 from modgrok.explorer.asking import Params, number, whole
 from modgrok.explorer.encoding import UNKNOWN_CELL, encoded
 from modgrok.explorer.limits import check_cells, check_expression, check_modulus
+from modgrok.files import whole_file
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.obstructions import proving_lines
 
@@ -130,7 +131,7 @@ def verdict(params: Params) -> dict[str, Any]:
 def witness_order(answer: Answer) -> dict[str, Any] | None:
     """Rows by g1 and columns by g2, ∞ first: then equal sums lie on diagonals, and so do the values."""
     witness = answer.witness
-    if witness is None or len(witness.g) != 2 or witness.moduli:
+    if witness is None or len(witness.g) != 2:
         return None
     rows, columns = (by_place(part) for part in witness.g)
     return {"rows": rows, "columns": columns}
@@ -173,3 +174,13 @@ def table(params: Params) -> dict[str, Any]:
             other.unlink()
     stored_table.cache_clear()
     return {"table": found.digest, "title": found.title, **found.to_json()}
+
+
+def put_table(tables: Path, found: Function, name: str) -> str:
+    """Put a table among those that were sent, under a name that any file may have; returns what it is asked for by."""
+    folder = tables / found.digest
+    if not folder.exists():
+        words = "".join(c if c.isalnum() or c in "-_ " else "_" for c in name) or "table"
+        with whole_file(folder / f"{words}.npy") as temporary:
+            np.save(temporary, found.table)
+    return found.digest

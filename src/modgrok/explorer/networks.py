@@ -26,6 +26,7 @@ from modgrok.networks.export import export
 from modgrok.networks.network import Network, check_rows
 from modgrok.networks.verification import Prediction, answers, residue, row_margins, verify
 from modgrok.results import plain
+from modgrok.training.inspecting import inspect
 
 KEPT_NETWORKS = 16
 SHOWN_NEURONS = 12
@@ -117,6 +118,12 @@ def wire_names(found: Network) -> list[str]:
 def verification(params: Params) -> dict[str, Any]:
     """The verb verify."""
     found = verify(asked_network(params).network)
+    return {**found.to_json(), "text": found.summary()}
+
+
+def inspection(params: Params) -> dict[str, Any]:
+    """The verb inspect, without a film; a run's network knows its split."""
+    found = inspect(asked_network(params).network, film=[])
     return {**found.to_json(), "text": found.summary()}
 
 

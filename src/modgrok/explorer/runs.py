@@ -1,4 +1,4 @@
-"""Questions about runs: the list of them, one with its curves, its table and neurons at a step, and its inspection."""
+"""Questions about runs: the list of them, one with its curves, and its table and neurons at a step."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from modgrok.errors import InputError
 from modgrok.explorer.asking import Params, name_of, run_folder, whole
+from modgrok.explorer.functions import put_table
 from modgrok.explorer.views import cell_view, neuron_view
-from modgrok.files import read_json, whole_file
+from modgrok.files import read_json
 from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.results import plain
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
-from modgrok.training.inspecting import inspect
 from modgrok.training.run import about
 from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS, is_running
 from modgrok.training.run_list import Recorded, recorded
@@ -77,12 +75,8 @@ def function_of(config: TrainConfig, tables: Path) -> dict[str, Any]:
     """What opens the function of a run; the table of one that is no expression is put among those that were sent."""
     if config.function is None:
         return {"expression": config.expression, "modulus": config.modulus, "table": None}
-    folder = tables / config.function.digest
-    if not folder.exists():
-        name = "".join(c if c.isalnum() or c in "-_ " else "_" for c in Path(config.expression).stem) or "table"
-        with whole_file(folder / f"{name}.npy") as temporary:
-            np.save(temporary, config.function.table)
-    return {"expression": None, "modulus": config.modulus, "table": config.function.digest}
+    table = put_table(tables, config.function, Path(config.expression).stem)
+    return {"expression": None, "modulus": config.modulus, "table": table}
 
 
 def network_at(folder: Path, step: int | None) -> tuple[int, Network]:
@@ -119,9 +113,3 @@ def run_neurons(params: Params) -> dict[str, Any]:
     step, network = network_at(folder, whole(params, "step"))
     _, last = network_at(folder, None)
     return {"run": str(params["run"]), "step": step, **neuron_view(network, like=last)}
-
-
-def run_inspection(params: Params) -> dict[str, Any]:
-    """The verb inspect, without a film."""
-    found = inspect(run_folder(params), film=[])
-    return {**found.to_json(), "text": found.summary()}

@@ -31,13 +31,14 @@ QUESTIONS = {
     "/api/verification": "verification",
     "/api/expert": "expert",
     "/api/flow": "flow",
+    "/api/inspection": "inspection",
     "/api/download": "download",
     "/api/settings": "settings",
     "/api/run": "run",
     "/api/run/table": "run_table",
     "/api/run/neurons": "run_neurons",
-    "/api/run/inspection": "run_inspection",
     "/api/census": "census",
+    "/api/census/table": "census_table",
     "/api/paper": "paper",
     "/api/paper/item": "paper_item",
     "/api/paper/figure": "paper_figure",
@@ -86,6 +87,7 @@ def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: 
             Refused: lambda request, error: refusal(error.status, error.reason),
             QueueFull: lambda request, error: refusal(429, str(error)),
             WorkerDied: lambda request, error: refusal(503, str(error)),
+            Exception: lambda request, error: refusal(500, f"modgrok failed here ({type(error).__name__}: {error})"),
             404: lambda request, error: refusal(404, f"there is nothing at {request.url.path[:200]}"),
             405: lambda request, error: refusal(405, f"{request.method} is not for {request.url.path[:200]}"),
         },
@@ -117,7 +119,7 @@ async def body_of(request: Request) -> dict[str, Any]:
         raise Refused(400, "send JSON, with the content type application/json")
     try:
         found = json.loads(await request.body())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Refused(400, f"that is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise Refused(400, "send a JSON object")
@@ -217,14 +219,14 @@ class Routes:
         """Check a training, and put it into the queue unless it is there or was finished before."""
         from starlette.responses import JSONResponse
 
-        if params.get("resume") and (job := self.laboratory.jobs.of_run(params["run"])) is not None:
-            return JSONResponse({"run": job.run, "job": job.job, "state": job.state}, 202)
         reply, found = await self.laboratory.found(plan, params)
-        job = None if reply.kind != "answer" else self.laboratory.jobs.of_run(found["run"])
         if reply.kind != "answer":
             return passed_on(reply)
-        if found["finished"] and job is None:
+        job = self.laboratory.jobs.of_run(found["run"])
+        if job is None and found["finished"]:
             return JSONResponse({"run": found["run"], "job": None, "state": "finished"})
+        if job is None and found["running"]:
+            raise Refused(409, f"another process trains {found['run']}; wait for it, or stop it there")
         if job is None:
             asked = params | {"run": found["run"]}
             job = self.laboratory.add("training", "training", found["title"], asked, run=found["run"])

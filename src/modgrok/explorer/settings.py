@@ -66,7 +66,6 @@ def training_plan(params: Params) -> dict[str, Any]:
     runs = Path(str(params["runs"]))
     folder = runs / default_folder(config).name
     if (folder / CONFIG).exists():
-        check_free(folder)
         stored = load_config(folder)
         if stored.steps > config.steps:
             raise InputError(
@@ -81,7 +80,6 @@ def training_plan(params: Params) -> dict[str, Any]:
 def resume_plan(params: Params) -> dict[str, Any]:
     """The same for a run that is there and goes on."""
     folder, steps = run_folder(params), params.get("steps")
-    check_free(folder)
     stored = load_config(folder)
     check_settings({"steps": steps})
     config = stored if steps is None else replace(stored, steps=steps)
@@ -90,15 +88,11 @@ def resume_plan(params: Params) -> dict[str, Any]:
     return planned(config, folder, Path(str(params["runs"])))
 
 
-def check_free(folder: Path) -> None:
-    if is_running(folder):
-        raise InputError(f"{folder} is being trained by another process; wait for it, or stop it there")
-
-
 def planned(config: TrainConfig, folder: Path, runs: Path) -> dict[str, Any]:
     return {
         "run": name_of(folder, runs),
         "title": config.title,
         "steps": config.steps,
         "finished": is_finished(config, folder),
+        "running": is_running(folder),
     }

@@ -17,7 +17,7 @@ from modgrok.explorer.asking import Params, number, run_folder
 from modgrok.explorer.functions import asked_function
 from modgrok.explorer.papers import asked_item, results_folder
 from modgrok.explorer.settings import asked_config
-from modgrok.explorer.views import Cells, neuron_view
+from modgrok.explorer.views import Cells, neuron_view, still_shown
 from modgrok.report.reproducing import paper, stored_or_computed
 from modgrok.reproduction.item import Effort
 from modgrok.results import plain
@@ -57,14 +57,13 @@ class Onlooker:
     def picture(self, point: Point, about: dict[str, Any]) -> None:
         """The table and the neurons; the next ones when so much time has passed that they stay a small share of it."""
         assert point.network is not None
-        started = time.perf_counter()
+        started, first = time.perf_counter(), self.cells is None
         network = point.network()
         self.cells = self.cells or Cells(network)
         self.emit("table", {**about, **self.cells.view(network)})
-        view = neuron_view(network, shown=self.shown)
-        self.shown = view["shown"]
-        self.emit("neurons", {**about, **view})
-        took = time.perf_counter() - started
+        self.shown = still_shown(network, self.shown)
+        self.emit("neurons", {**about, **neuron_view(network, shown=self.shown)})
+        took = 0.0 if first else time.perf_counter() - started  # the first ones compile, which is not to be waited for
         self.next_picture = time.perf_counter() + max(SECONDS_BETWEEN_PICTURES, took / SHARE_OF_PICTURES)
 
 

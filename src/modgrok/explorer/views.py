@@ -11,7 +11,7 @@ from modgrok.explorer.encoding import encoded
 from modgrok.explorer.networks import mean_at, shown_neurons
 from modgrok.inspection.inside import named_axes
 from modgrok.inspection.order import Order, order_of
-from modgrok.inspection.spectrum import block_power, neuron_norm, periodicity
+from modgrok.inspection.spectrum import alive, block_power, neuron_norm, periodicity
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
 from modgrok.networks.verification import answers
@@ -86,6 +86,16 @@ def largest_neurons(blocks: Blocks, order: Order) -> list[int]:
     power = block_power(blocks, order.places)
     frequency = 1 + np.argmax(power[..., 1:].sum(axis=0), axis=-1)
     return shown_neurons(frequency, np.asarray(neuron_norm(blocks)), MOST_NEURONS)
+
+
+def still_shown(network: Network, shown: list[int] | None) -> list[int]:
+    """The neurons to show of a network that trains: those that were shown, the largest for those that have died."""
+    blocks = host_blocks(network)
+    largest = largest_neurons(blocks, order_of(network, str(network.settings.get("order", "auto"))))
+    if shown is None:
+        return largest
+    living, fresh = np.asarray(alive(blocks)), iter([k for k in largest if k not in shown])
+    return [k if living[k] else next(fresh, k) for k in shown]
 
 
 def along_circles(blocks: Blocks, order: Order, neurons: list[int]) -> Float[np.ndarray, "neuron block place"]:

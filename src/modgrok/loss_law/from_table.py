@@ -156,7 +156,7 @@ def expected_from_table(
     known = trainings()
     if reason := why_no_table(table, modulus, fraction, known.law):
         return not_covered(reason, "table")
-    in_class = found.status == "in-class"
+    in_class = found.witness is not None and not found.witness.moduli  # the census asked for cyclic groups alone
     facts = TableFacts(
         modulus=modulus,
         fraction=fraction,

@@ -1,7 +1,7 @@
 """A document as a list of blocks, so that HTML and Markdown say the same.
 
-Text is plain but for `code` in backticks. Outside code, polynomials are set with raised exponents and lowered indices:
-n1^4 becomes n₁⁴.
+Text is plain but for `code` in backticks and [links](#to-a-heading) within the page. Outside code, polynomials are set
+with raised exponents and lowered indices: n1^4 becomes n₁⁴.
 """
 
 from __future__ import annotations
@@ -55,7 +55,15 @@ class Picture:
     caption: str
 
 
-Block = Heading | Paragraph | Bullets | Code | Table | Picture
+@dataclass(frozen=True)
+class Details:
+    """What is folded away under a line of text."""
+
+    summary: str
+    blocks: tuple[Block, ...]
+
+
+Block = Heading | Paragraph | Bullets | Code | Table | Picture | Details
 
 
 @dataclass(frozen=True)
@@ -63,6 +71,14 @@ class Document:
     title: str
     subtitle: str
     blocks: tuple[Block, ...]
+
+
+LINK = re.compile(r"\[([^\]]+)\]\(#([a-z0-9-]+)\)")
+
+
+def headings(document: Document) -> list[Heading]:
+    """Those of the contents: what is folded away has none."""
+    return [block for block in document.blocks if isinstance(block, Heading)]
 
 
 def pieces(text: str) -> list[tuple[bool, str]]:

@@ -6,7 +6,20 @@ import base64
 import re
 from html import escape
 
-from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table, pieces
+from modgrok.report.document import (
+    LINK,
+    Block,
+    Bullets,
+    Code,
+    Details,
+    Document,
+    Heading,
+    Paragraph,
+    Picture,
+    Table,
+    headings,
+    pieces,
+)
 from modgrok.reproduction.item import Verdict
 
 KINDS = {
@@ -26,10 +39,15 @@ BRIEF = 12
 """Tables of up to so many rows are not cut by the end of a page."""
 
 STYLE = """
-:root { color-scheme: light; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8; }
+:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8;
+  --paper: #fff; --plain: #eceef1; --plain-ink: #3d4451; --good: #dcf3e3; --good-ink: #14622f; --mixed: #fdf0d0;
+  --mixed-ink: #7a4d00; --bad: #fde0dd; --bad-ink: #97211a; }
+@media (prefers-color-scheme: dark) { @media not print { :root { --ink: #e6e8eb; --soft: #a3abb8; --line: #3a404a;
+  --pale: #22262c; --link: #9db4ff; --paper: #16191d; --plain: #2b3038; --plain-ink: #c3cad5; --good: #173d26;
+  --good-ink: #9fe0b5; --mixed: #443310; --mixed-ink: #f5d58a; --bad: #4a1d1a; --bad-ink: #ffb4ad; } } }
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
-body { margin: 0 auto; max-width: 54rem; padding: 2.5rem 1.25rem 4rem; background: #fff; color: var(--ink);
+body { margin: 0 auto; max-width: 54rem; padding: 2.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
   font: 1rem/1.6 Charter, "Bitstream Charter", "Source Serif 4", Cambria, Georgia, serif; overflow-wrap: break-word; }
 h1, h2, h3, th, nav, .subtitle, figcaption, caption, .verdict {
   font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -41,8 +59,7 @@ li { margin: .35rem 0; }
 a { color: var(--link); text-decoration: none; }
 a:hover { text-decoration: underline; }
 .subtitle { color: var(--soft); margin: 0 0 1.6rem; font-size: .95rem; }
-nav { background: var(--pale); border: 1px solid var(--line); border-radius: 6px;
-  padding: .8rem 1.2rem; font-size: .92rem; }
+nav { padding: 0 0 .8rem; font-size: .92rem; }
 nav ol { margin: 0; padding: 0; list-style: none; }
 nav > ol { columns: 2 17rem; column-gap: 2rem; }
 nav ol ol { padding-left: 1.1rem; }
@@ -50,9 +67,8 @@ nav > ol > li { margin: .1rem 0 .5rem; font-weight: 600; }
 nav ol ol li { margin: .12rem 0; font-weight: 400; }
 code { font: .86em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   background: var(--pale); padding: .1em .3em; border-radius: 3px; overflow-wrap: anywhere; }
-pre { background: var(--pale); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem;
-  overflow-x: auto; }
-pre code { background: none; padding: 0; white-space: pre; overflow-wrap: normal; }
+pre { background: var(--pale); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; }
+pre code { background: none; padding: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 .scroll { overflow-x: auto; width: fit-content; max-width: 100%; margin: 1.1rem 0; border: 1px solid var(--line);
   border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4;
@@ -67,20 +83,28 @@ td.short { white-space: nowrap; }
 td.middle { min-width: 7rem; }
 td.long { min-width: 10.5rem; }
 figure { margin: 1.4rem 0; }
-.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; }
+.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; background: #fff; }
 .picture img { display: block; width: 100%; min-width: 36rem; height: auto; }
 figcaption { color: var(--soft); font-size: .86rem; margin-top: .5rem; line-height: 1.45; }
 .verdict { display: inline-block; padding: .08rem .5rem; border-radius: .6rem; font-size: .78rem; font-weight: 600;
-  background: #eceef1; color: #3d4451; }
-.good { background: #dcf3e3; color: #14622f; }
-.mixed { background: #fdf0d0; color: #7a4d00; }
-.bad { background: #fde0dd; color: #97211a; }
+  background: var(--plain); color: var(--plain-ink); }
+.good { background: var(--good); color: var(--good-ink); }
+.mixed { background: var(--mixed); color: var(--mixed-ink); }
+.bad { background: var(--bad); color: var(--bad-ink); }
+details { border: 1px solid var(--line); border-radius: 6px; padding: 0 .9rem; margin: .8rem 0; }
+summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--link);
+  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+.abstract { font-size: 1.06rem; }
 @media (max-width: 40rem) {
   body { padding: 1.4rem 1rem 3rem; }
   h1 { font-size: 1.5rem; }
   h2 { font-size: 1.2rem; }
   table { font-size: .82rem; }
   th, td { padding: .38rem .55rem; }
+  .stack thead { display: none; }
+  .stack tr { display: block; border-top: 1px solid var(--line); padding: .4rem 0; }
+  .stack td, .stack td.number { display: block; border: 0; padding: .15rem .7rem; text-align: left; }
+  .stack td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 @page { margin: 18mm 16mm; }
 @media print {
@@ -98,7 +122,9 @@ figcaption { color: var(--soft); font-size: .86rem; margin-top: .5rem; line-heig
   td.middle, td.long { min-width: 0; }
   th, td { padding: .2rem .4rem; }
   pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
-  a { color: inherit; }
+  a, summary { color: inherit; }
+  details:not([open]) { border: 0; padding: 0; margin: .2rem 0; color: var(--soft); font-size: 8pt; }
+  header + details { display: none; }
   .verdict { border: 1px solid currentColor; font-size: 7pt; }
 }
 """
@@ -132,13 +158,13 @@ def render(document: Document) -> str:
 def contents(document: Document) -> str:
     """The table of contents: sections, with their subsections."""
     sections: list[list[Heading]] = []
-    for block in document.blocks:
-        if isinstance(block, Heading) and block.level == 2:
-            sections.append([block])
-        elif isinstance(block, Heading):
-            sections[-1].append(block)
+    for heading in headings(document):
+        if heading.level == 2:
+            sections.append([heading])
+        else:
+            sections[-1].append(heading)
     items = [f"<li>{link(first)}{listed([f'<li>{link(h)}</li>' for h in rest])}</li>" for first, *rest in sections]
-    return f'<nav aria-label="Contents">{listed(items)}</nav>'
+    return f'<details><summary>Contents</summary><nav aria-label="Contents">{listed(items)}</nav></details>'
 
 
 def link(heading: Heading) -> str:
@@ -165,6 +191,9 @@ def block_html(block: Block) -> str:
             return f'<figure><div class="picture">{image}</div><figcaption>{inline(caption)}</figcaption></figure>'
         case Table():
             return table_html(block)
+        case Details(summary, blocks):
+            inside = "\n".join(map(block_html, blocks))
+            return f"<details><summary>{inline(summary)}</summary>\n{inside}\n</details>"
 
 
 def table_html(table: Table) -> str:
@@ -177,12 +206,22 @@ def table_html(table: Table) -> str:
     head = f"<thead><tr>{cells}</tr></thead>" if any(table.headings) else ""
     rows = "\n".join(
         "<tr>"
-        + "".join(f'<td class="{kind}">{cell(text)}</td>' for kind, text in zip(kinds, row, strict=True))
+        + "".join(
+            f'<td class="{kind}"{label(heading)}>{cell(text)}</td>'
+            for kind, heading, text in zip(kinds, table.headings, row, strict=True)
+        )
         + "</tr>"
         for row in table.rows
     )
     scroll = "scroll brief" if len(table.rows) <= BRIEF else "scroll"
+    if "long" in kinds and any(table.headings):
+        scroll += " stack"
     return f'<div class="{scroll}"><table>{caption}{head}\n<tbody>\n{rows}\n</tbody></table></div>'
+
+
+def label(heading: str) -> str:
+    """A column's heading, for narrow screens on which the cells of a row stand below each other."""
+    return f' data-label="{escape(heading)}"' if heading else ""
 
 
 def column_kind(texts: tuple[str, ...]) -> str:
@@ -202,4 +241,5 @@ def cell(text: str) -> str:
 
 def inline(text: str) -> str:
     parts = [f"<code>{escape(part)}</code>" if code else escape(part) for code, part in pieces(text)]
-    return "".join(parts).replace("\n", "<br>")
+    linked = LINK.sub(r'<a href="#\2">\1</a>', "".join(parts))
+    return linked.replace("\n", "<br>")

@@ -5,13 +5,24 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Picture, Table, pieces
+from modgrok.report.document import (
+    Block,
+    Bullets,
+    Code,
+    Details,
+    Document,
+    Heading,
+    Paragraph,
+    Picture,
+    Table,
+    headings,
+    pieces,
+)
 
 
 def render(document: Document, folder: Path) -> str:
     """The text of a file in `folder`; pictures are linked from there."""
-    headings = [block for block in document.blocks if isinstance(block, Heading)]
-    contents = "\n".join(f"{'  ' * (h.level - 2)}- [{inline(h.text)}](#{h.anchor})" for h in headings)
+    contents = "\n".join(f"{'  ' * (h.level - 2)}- [{inline(h.text)}](#{h.anchor})" for h in headings(document))
     blocks = [block_markdown(block, folder) for block in document.blocks]
     return "\n\n".join([f"# {inline(document.title)}", inline(document.subtitle), contents, *blocks]) + "\n"
 
@@ -29,10 +40,13 @@ def block_markdown(block: Block, folder: Path) -> str:
         case Picture(path, description, caption):
             link = Path(os.path.relpath(path, folder)).as_posix()
             return f"![{inline(description)}]({link})\n\n{inline(caption)}"
-        case Table(headings, rows, caption):
-            lines = [headings, ("---",) * len(headings), *rows]
+        case Table(columns, rows, caption):
+            lines = [columns, ("---",) * len(columns), *rows]
             table = "\n".join("| " + " | ".join(cell(text) for text in line) + " |" for line in lines)
             return f"{inline(caption)}\n\n{table}" if caption else table
+        case Details(summary, blocks):
+            inside = "\n\n".join(block_markdown(part, folder) for part in blocks)
+            return f"<details>\n<summary>{inline(summary)}</summary>\n\n{inside}\n\n</details>"
 
 
 def cell(text: str) -> str:

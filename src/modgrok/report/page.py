@@ -13,11 +13,12 @@ import jax
 
 from modgrok import __version__
 from modgrok.report import document
-from modgrok.report.document import Block, Bullets, Code, Document, Heading, Paragraph, Table
+from modgrok.report.abstract import abstract
+from modgrok.report.document import Block, Bullets, Code, Details, Document, Heading, Paragraph, Table
 from modgrok.report.pictures import png_files
 from modgrok.reproduction.item import ItemResult, ItemTable, Size, settings_text
 from modgrok.reproduction.records import Recorded
-from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, PAPER, Item
+from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER, Item
 
 TITLE = "Grokking Modular Polynomials: a reproduction"
 SIZES = {
@@ -26,13 +27,16 @@ SIZES = {
     "full": "in full",
 }
 
+SHORT = 12
+"""Rows of a table that is not folded, where an item has no picture."""
+
 Results = Mapping[str, ItemResult]
 AllRecorded = Mapping[str, Recorded]
 
 
 def compose(results: Results, recorded: AllRecorded, images: Path, size: Size) -> Document:
     """The whole page; pictures are drawn into `images`."""
-    sections: list[Block] = [*summary(results, recorded)]
+    sections: list[Block] = [*opening(shown_first(results, recorded), images), *claims(results, recorded)]
     for section in (PAPER, ERRATA, BEYOND):
         items = [item for item in ALL if item.section == section]
         blocks = [block for item in items for block in item_section(item, results, recorded, images)]
@@ -42,71 +46,101 @@ def compose(results: Results, recorded: AllRecorded, images: Path, size: Size) -
     return Document(TITLE, subtitle, (*sections, *colophon(results, size)))
 
 
-# ------------------------------------------------------------------------------------------ summary
+def shown_first(results: Results, recorded: AllRecorded) -> dict[str, ItemResult]:
+    """The result of each item that counts: at full size where it was recorded, else as computed here."""
+    return dict(results) | {name: found.result for name, found in recorded.items()}
 
 
-def summary(results: Results, recorded: AllRecorded) -> Iterator[Block]:
-    yield Heading(2, "Summary")
-    yield Paragraph(
-        "Every table and figure of the paper was computed again, with code of our own. Published numbers stand beside "
-        "measured ones, and each item ends in a verdict. Rows that name another machine were recorded there at full "
-        "size; all others come from the machine that wrote this page."
+# ------------------------------------------------------------------------------------------ abstract and claims
+
+
+def opening(results: Results, images: Path) -> Iterator[Block]:
+    """Five sentences and one picture."""
+    yield Heading(2, "Abstract")
+    yield Paragraph(abstract(results, [item.name for item in ALL if item.claim]))
+    if "mathematics" in results:
+        yield from pictures(ITEMS["mathematics"], results["mathematics"], images / "recorded")
+
+
+def claims(results: Results, recorded: AllRecorded) -> Iterator[Block]:
+    """One row for each claim of the paper, and one for each finding beyond it."""
+    first = shown_first(results, recorded)
+    items = [item for item in ALL if item.name in first]
+    rows = [(item, *item.summarise(first[item.name])) for item in items]
+    yield Heading(2, "The claims of the paper")
+    yield Table(
+        ("claim", "published", "ours", "verdict"),
+        tuple(
+            (f"{item.claim} ({link(item)})", published, measured, first[item.name].verdict)
+            for item, published, measured, _ in rows
+            if item.claim
+        ),
     )
-    headings = ("item", "verdict", "published", "measured", "why")
-    captions = {True: "The paper's tables and figures", False: "Errata, and beyond the paper"}
-    for of_the_paper, caption in captions.items():
-        items = [item for item in ALL if (item.section == PAPER) == of_the_paper]
-        rows = [row for item in items for row in summary_rows(item, results, recorded)]
-        yield Table(headings, tuple(rows), caption)
+    yield Paragraph(LEGEND)
+    yield Table(
+        ("found besides", "in the literature", "ours"),
+        tuple((link(item), published, measured) for item, published, measured, _ in rows if not item.claim),
+    )
 
 
-def summary_rows(item: Item, results: Results, recorded: AllRecorded) -> Iterator[tuple[str, ...]]:
-    """The item as computed here, and as recorded elsewhere."""
-    name = item.heading.split(":")[0]
-    if item.name in results:
-        yield name, results[item.name].verdict, *item.summarise(results[item.name])
-    if item.name in recorded:
-        found = recorded[item.name]
-        yield f"{name}, on {found.where}", found.result.verdict, *item.summarise(found.result)
+LEGEND = (
+    "Reproduced: the same within the noise of seeds, or the statement holds. Undecided: some case is open, and the "
+    "section says which and what would settle it. Results were recorded at full size on the machine that their section "
+    "names; what the machine of this page computed itself is folded under them."
+)
+
+
+def link(item: Item) -> str:
+    return f"[{item.heading.split(':')[0]}](#{Heading(3, item.heading).anchor})"
 
 
 # ------------------------------------------------------------------------------------------ items
 
 
 def item_section(item: Item, results: Results, recorded: AllRecorded, images: Path) -> Iterator[Block]:
-    """An item as computed here, and below it as recorded elsewhere; if neither, how to record it."""
+    """An item at full size, and folded below it what was computed here; if there is neither, how to make it."""
     here, elsewhere = results.get(item.name), recorded.get(item.name)
-    missing = here is None and elsewhere is None
-    if missing and item.computed == "always":
+    if here is None and elsewhere is None:
+        if item.computed != "always":
+            yield Heading(3, item.heading)
+            yield Paragraph(f"Not recorded yet. `{item.recorded_by}` makes it.")
         return
     yield Heading(3, item.heading)
     if item.lead:
         yield Paragraph(item.lead)
-    if missing:
-        yield Paragraph(f"Not recorded yet. On a machine with a GPU, `{item.recorded_by}` makes it.")
-        return
-    yield Code("\n".join(filter(None, (f"modgrok paper {item.name}", item.example))))
-    if here is not None:
-        yield from version(item, here, images, f"Computed here in {here.seconds:.0f} s")
-        yield from notes(here)
     if elsewhere is not None:
         lead = f"Recorded on {elsewhere.where}: `{elsewhere.command}`"
         yield from version(item, elsewhere.result, images / "recorded", lead)
-        if here is None or elsewhere.result.notes != here.notes:
-            yield from notes(elsewhere.result)
+        if here is not None:
+            shown = tuple(version(item, here, images, f"Computed here in {here.seconds:.0f} s"))
+            yield Details(f"The same on this machine, smaller: {here.verdict}", shown)
+    elif here is not None:
+        yield from version(item, here, images, f"Computed here in {here.seconds:.0f} s: `modgrok paper {item.name}`")
 
 
 def version(item: Item, result: ItemResult, images: Path, lead: str) -> Iterator[Block]:
-    published, measured, why = item.summarise(result)
-    facts = (("published", published), ("measured", measured), ("verdict", result.verdict), ("why", why))
-    yield Table(("", lead), facts)
-    yield from pictures(item, result, images)
+    """The verdict with its reason and the pictures; what is long is folded."""
+    why = item.summarise(result).why
+    yield Paragraph(f"{result.verdict[0].upper()}{result.verdict[1:]}: {why}.")
+    if item.name != "mathematics":  # the abstract has its picture
+        yield from pictures(item, result, images)
+    short = not item.pictures and not item.cards and len(result.rows) <= SHORT
+    if short:
+        yield table_block(result.table, result.title)
     if item.cards:
-        yield from cards(result)
-    else:
-        captioned = all(picture.caption for picture in item.pictures.values())
-        yield table_block(result.table, result.title if captioned else "In numbers")
-    yield from (table_block(table, table.caption) for table in result.tables)
+        yield errata_table(result)
+    numbers: list[Block] = [] if short or item.cards else [table_block(result.table, result.title)]
+    numbers += cards(result) if item.cards else []
+    numbers += [table_block(table, table.caption) for table in result.tables]
+    examples = [Code(item.example)] if item.example else []
+    yield Details("Numbers, notes and commands", (Paragraph(f"{lead}."), *examples, *numbers, *notes(result)))
+
+
+def errata_table(result: ItemResult) -> Table:
+    """What the paper has and what is right; the evidence is folded."""
+    names = ("number", "topic", "printed", "right")
+    rows = tuple(tuple(str(row[name]) for name in names) for row in result.rows)
+    return Table(tuple(result.columns[name] for name in names), rows)
 
 
 def notes(result: ItemResult) -> Iterator[Block]:
@@ -139,7 +173,16 @@ def cards(result: ItemResult) -> Iterator[Block]:
 
 
 def colophon(results: Results, size: Size) -> Iterator[Block]:
-    yield Heading(2, "Settings, seeds, versions and machine")
+    yield Heading(2, "How this page was made")
+    yield Paragraph(
+        "Seeds count from 0 wherever a number of seeds is given; the same seeds give the same numbers on the same "
+        "machine. To make this page again: `modgrok paper all --out report`, with `--quick` for the short form. "
+        "Results are kept beside the page and used again while their code and checksums fit."
+    )
+    yield Details("Settings, seeds, versions and machine", tuple(settings_and_machine(results, size)))
+
+
+def settings_and_machine(results: Results, size: Size) -> Iterator[Block]:
     rows = [(name, settings_text(result.settings), f"{result.seconds:.1f}") for name, result in results.items()]
     yield Table(("item", "settings", "seconds"), tuple(rows), f"Computed on this machine, {SIZES[size]}")
     packages = ("jax", "jaxlib", "optax", "numpy", "scipy", "matplotlib", "pyarrow", "safetensors")
@@ -155,11 +198,6 @@ def colophon(results: Results, size: Size) -> Iterator[Block]:
             ("JAX device", f"{device.device_kind} ({device.platform})"),
         ),
         "Machine",
-    )
-    yield Paragraph(
-        "Seeds count from 0 wherever a number of seeds is given; the same seeds give the same numbers on the same "
-        "machine. To make this page again: `modgrok paper all --out report`, with `--quick` for the short form. "
-        "Results are kept beside the page and used again while their code and checksums fit."
     )
 
 

@@ -7,6 +7,8 @@ is suppressed only by 1/√N, so the width that is needed grows exponentially wi
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
@@ -19,13 +21,14 @@ MODULUS = 23
 INPUTS = 10_000
 STEPS_PER_DOUBLING = 2
 FIRST_WIDTH = 8
+SEEDS, QUICK_SEEDS = tuple(range(10)), tuple(range(3))
 
 
 def compute(effort: Effort) -> ItemResult:
-    terms, seeds = (range(2, 5), range(3)) if effort.quick else (range(2, 6), range(10))
+    terms, seeds = (range(2, 5), QUICK_SEEDS) if effort.quick else (range(2, 6), SEEDS)
     curves = []
     for k, count in enumerate(terms):
-        curves.append(accuracy_curve(count, list(seeds)))
+        curves.append(accuracy_curve(count, seeds))
         effort.progress(k + 1, len(terms))
     rate, factor = exponential_fit(curves)
     return ItemResult(
@@ -42,7 +45,8 @@ def compute(effort: Effort) -> ItemResult:
     )
 
 
-def accuracy_curve(terms: int, seeds: list[int]) -> Values:
+@lru_cache
+def accuracy_curve(terms: int, seeds: tuple[int, ...]) -> Values:
     """Best accuracy over the seeds at rising widths, until two widths in a row are perfect."""
     text = " + ".join(f"n{s}" for s in range(1, terms + 1))
     widths: list[int] = []

@@ -57,7 +57,7 @@ def expert_row(expert: ExpertPlan) -> Values:
 def summarise(result: ItemResult) -> Summary:
     measured = result.measured
     return Summary(
-        "experts trained apart may be joined for polynomials that no training learns (left to future work)",
+        "experts may be joined for polynomials that no training learns (left to future work)",
         f"accuracy {100 * measured['accuracy']:g} % on all {measured['rows']:,} rows, smallest margin "
         f"{measured['smallest_margin']:.2f}",
         "experts learned n1 + n2 and n1 n2, never the polynomial",

@@ -21,11 +21,14 @@ def conclusions(settings: Rows) -> Iterator[str]:
     """What the hypothesis comes to, a sentence for each modulus; and how to take it."""
     for modulus in dict.fromkeys(setting["modulus"] for setting in settings):
         yield conclusion(modulus, [s for s in settings if s["modulus"] == modulus])
-    if any(setting["finding"] in ("open", "contradicts") for setting in settings):
+    findings = {setting["finding"] for setting in settings}
+    if "open" in findings:
         yield (
-            "The hypothesis names no number of steps and no share of the table: what is still rising leaves it open, "
-            "and what is at rest speaks against it for these settings, since twice the steps changed nothing."
+            "The hypothesis names no number of steps and no share of the table, so what is still rising neither "
+            "confirms nor refutes it; more steps of the same training would settle it."
         )
+    if "contradicts" in findings:
+        yield "What is at rest speaks against it in these settings: twice the steps changed nothing."
 
 
 def conclusion(modulus: int, settings: Rows) -> str:
@@ -34,10 +37,13 @@ def conclusion(modulus: int, settings: Rows) -> str:
     if not strong:
         return f"Modulo {modulus} no setting learns both controls, so nothing can be said."
     found = {name: [s for s in strong if s["finding"] == name] for name in (*HOW, "open", "contradicts")}
-    parts = [f"{len(found[name])} learn every polynomial of the form {how}" for name, how in HOW.items() if found[name]]
-    for name, words in (("open", "have one that is still rising"), ("contradicts", "have one at rest")):
+    parts = [f"{len(found[name])} {how}" for name, how in HOW.items() if found[name]]
+    if parts:
+        parts[0] = f"every polynomial of the form is learned by {parts[0]}"
+    for name, words in (("open", "has one that is still rising"), ("contradicts", "has one at rest")):
         if found[name]:
-            parts.append(f"{len(found[name])} {words} ({'; '.join(s['setting'] for s in found[name])})")
+            count, names = len(found[name]), "; ".join(s["setting"] for s in found[name])
+            parts.append(f"{count} {words if count == 1 else words.replace('has', 'have')} ({names})")
     return f"Modulo {modulus}, of {len(strong)} settings that learn both controls, {listed(parts)}."
 
 

@@ -19,7 +19,7 @@ from modgrok.figures.widths import widths_figure
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
-from modgrok.reproduction.figure1 import MODULUS, accuracy_curve
+from modgrok.reproduction.figure1 import MODULUS, QUICK_SEEDS, SEEDS, accuracy_curve
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
 
 LONG_SUM_MODULUS = 7
@@ -27,7 +27,7 @@ LARGEST_TABLE = 1 << 17
 
 
 def compute(effort: Effort) -> ItemResult:
-    counts, seeds = (range(2, 5), [0, 1]) if effort.quick else (range(2, 6), list(range(10)))
+    counts, seeds = (range(2, 5), QUICK_SEEDS) if effort.quick else (range(2, 6), SEEDS)
     lengths = range(2, 13)
     rows = []
     for done, terms in enumerate(counts, start=1):
@@ -89,7 +89,7 @@ def _sum(terms: int) -> str:
     return " + ".join(f"n{s}" for s in range(1, terms + 1))
 
 
-def widths_row(terms: int, seeds: list[int]) -> Values:
+def widths_row(terms: int, seeds: tuple[int, ...]) -> Values:
     networks = {
         "flat": flat_network(terms),
         "tree": compile_exact(_sum(terms), MODULUS),

@@ -4,7 +4,9 @@ Families, in the order in which the best is chosen: constant; one-variable (any 
 relabelling); additive, h(g1 + g2) over Z_p; multiplicative, the same over Z_{p-1} with an absorbing element, since
 logarithms of non-zero residues add modulo p - 1 and 0 absorbs. For a composite modulus m the non-zero residues are no
 group; there the multiplicative family is that of all Z_k with an absorbing element, k < m. A table whose variables and
-values differ in number has no modulus: then both families ask for any order, and the first that fits is named.
+values differ in number has no modulus: then both families ask for any order, and the first that fits is named. Where
+none of them fits a small table, sums over groups that are not cyclic are looked for; one that fits is named
+"product-group", and nothing is said of those that do not.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from modgrok.results import Result
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.grouping import GroupedDecision, question
 from modgrok.separable.orders import AnyOrder
+from modgrok.separable.products import product_verdict
 from modgrok.separable.redundancy import redundancy
 from modgrok.separable.subexpressions import written_witnesses
 from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
@@ -168,6 +171,8 @@ def classify_table(
     work_in_turns(list(questions.values()), steps)
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
     families = [FamilyVerdict(family, verdict) for family, verdict in verdicts.items()]
+    if best_of(tuple(families)) is None and (over := product_verdict(table, effort=effort)) is not None:
+        families.append(FamilyVerdict("product-group", over))
     dependent = dependent_axes(table)
     if known and len(dependent) < 2:
         families.insert(0, FamilyVerdict("one-variable" if dependent else "constant", verdicts["additive"]))

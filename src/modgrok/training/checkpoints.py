@@ -84,7 +84,7 @@ class Training(NamedTuple):
         model, statistics = self.shape.model, ()
         if model.sees_whole_batch:
             one = pick((self.hyper, self.examples, self.state.params), 0)
-            statistics = jax.tree.map(np.asarray, batch_statistics(self.shape, *one))
+            statistics = jax.tree.map(np.asarray, jax.jit(batch_statistics, static_argnums=0)(self.shape, *one))
         plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
         return Network(
             model,

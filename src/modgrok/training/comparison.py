@@ -14,7 +14,7 @@ from modgrok.errors import InputError
 from modgrok.results import Result, frame, html_rows, percent, plain
 from modgrok.training.diagnosis import passed_at
 from modgrok.training.run import Run
-from modgrok.training.run_list import Recorded, differences, outcome, recorded
+from modgrok.training.run_list import Recorded, differences, outcome, recorded, setting_text
 from modgrok.training.steps import Metrics
 
 if TYPE_CHECKING:
@@ -32,11 +32,12 @@ class Comparison(Result):
     records: tuple[Recorded, ...] = field(default=(), compare=False)
 
     def summary(self) -> str:
-        best = int(np.nanargmax([*map(float, self.numbers["test_accuracy"]), -1.0]))
-        if best == len(self.names):
+        accuracies = [float(share) for share in self.numbers["test_accuracy"]]
+        best = np.nanmax([*accuracies, -1.0])
+        if best < 0:
             return f"{len(self.names)} runs, none of them measured on test rows"
-        accuracy = percent(self.numbers["test_accuracy"][best])
-        return f"{len(self.names)} runs; best on test rows: {self.names[best]}, {accuracy}"
+        names = [name for name, share in zip(self.names, accuracies, strict=True) if share == best]
+        return f"{len(self.names)} runs; best on test rows: {' and '.join(names)}, {percent(float(best))}"
 
     def to_json(self) -> dict[str, Any]:
         return {name: plain(getattr(self, name)) for name in ("names", "settings", "numbers", "files")}
@@ -48,7 +49,8 @@ class Comparison(Result):
 
     def labels(self) -> list[str]:
         """What tells each run from the others, in few words: its settings, or its name."""
-        texts = [", ".join(f"{n} {values[k]}" for n, values in self.settings.items()) for k in range(len(self.names))]
+        settings = [{name: values[k] for name, values in self.settings.items()} for k in range(len(self.names))]
+        texts = [", ".join(map(setting_text, each.items())) for each in settings]
         short = len(set(texts)) == len(texts) and max(map(len, texts)) <= 40
         return texts if short else list(self.names)
 
@@ -61,10 +63,8 @@ class Comparison(Result):
 
     def rows(self) -> list[list[str]]:
         """As people read it: a line for each setting that differs and for each number, a column for each run."""
-        found = [[name, *map(str, values)] for name, values in self.settings.items()]
-        return found + [
-            [name.replace("_", " "), *(cell(name, v) for v in values)] for name, values in self.numbers.items()
-        ]
+        lines = {**self.settings, **self.numbers}
+        return [[name.replace("_", " "), *(cell(name, v) for v in values)] for name, values in lines.items()]
 
     def _repr_html_(self) -> str:
         return html_rows(("", *self.names), self.rows())

@@ -42,19 +42,26 @@ from modgrok.training.ensemble import pick, train_ensemble
 TASKS = {"sum": "n1 + n2", "product": "n1 n2"}
 """What a trained expert learns: never the polynomial itself."""
 TRAINED = {"all": ("sum", "product"), "sums": ("sum",), "products": ("product",), "none": ()}
+FRACTIONS = (0.5, 0.65, 0.8, 0.9, 1.0)
+"""Shares of a table that an expert is trained on, one after the other, until it has learned the whole of it."""
+LEAST_MODULI = (40, 20, 10, 0)
+"""From which modulus on each of them is worth a try: a small table needs a larger share."""
 PAPER_BETA = 100.0
 """For an expert that is wrong somewhere: it has no margin to choose β from."""
 
 
 @dataclass(frozen=True)
 class MixSettings:
-    """`trained` says which experts are trained, one of each kind or, if `separate`, one for each step."""
+    """`trained` says which experts are trained, one of each kind or, if `separate`, one for each step.
+
+    A `fraction` of None is the share that the modulus needs, and more where that was too little (`FRACTIONS`).
+    """
 
     trained: str = "all"
     separate: bool = False
     width: int = 500
     steps: int = 400
-    fraction: float = 0.5
+    fraction: float | None = None
     learning_rate: float = 0.005
     weight_decay: float = 5.0
     seed: int = 0
@@ -62,9 +69,15 @@ class MixSettings:
     def __post_init__(self) -> None:
         if self.trained not in TRAINED:
             raise InputError(f"trained must be one of {', '.join(TRAINED)}, got {self.trained!r}")
-        self.config("sum", modulus=2, seed=self.seed)  # refuses bad numbers
+        self.config("sum", modulus=2, seed=self.seed, fraction=self.fractions(2)[0])  # refuses bad numbers
 
-    def config(self, task: str, modulus: int, seed: int) -> TrainConfig:
+    def fractions(self, modulus: int) -> tuple[float, ...]:
+        """The shares of a table to train on, one after the other."""
+        if self.fraction is not None:
+            return (self.fraction,)
+        return FRACTIONS[next(k for k, least in enumerate(LEAST_MODULI) if modulus >= least) :]
+
+    def config(self, task: str, modulus: int, seed: int, fraction: float) -> TrainConfig:
         """The training of one expert."""
         return TrainConfig(
             TASKS[task],
@@ -73,16 +86,17 @@ class MixSettings:
             steps=self.steps,
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
-            fraction=self.fraction,
+            fraction=fraction,
             seed=seed,
         )
 
 
 class LearnedExpert(NamedTuple):
-    """An expert that was trained on a part of the table of its task, and its accuracy on the whole of it."""
+    """An expert that was trained on a share of the table of its task, and its accuracy on the whole of it."""
 
     expert: Expert
     accuracy: float
+    fraction: float
 
 
 def mix(
@@ -93,7 +107,7 @@ def mix(
     separate: bool = MixSettings.separate,
     width: int = MixSettings.width,
     steps: int = MixSettings.steps,
-    fraction: float = MixSettings.fraction,
+    fraction: float | None = MixSettings.fraction,
     learning_rate: float = MixSettings.learning_rate,
     weight_decay: float = MixSettings.weight_decay,
     seed: int = MixSettings.seed,
@@ -108,7 +122,8 @@ def mix(
         separate: train one expert for each step, instead of one sum and one product that are relabelled for all.
         width: hidden neurons of a trained expert.
         steps: full-batch steps of its training.
-        fraction: share of its own table that it is trained on.
+        fraction: share of its own table that it is trained on; None for what its modulus needs, and more where an
+            expert did not learn its whole table from that.
         learning_rate, weight_decay: of AdamW.
         seed: of splits and initial weights.
         progress: called with the network-steps done and those in all.
@@ -130,7 +145,7 @@ def mix(
         accuracy, margin = own_table(expert, step)
         betas.append(choose_beta(margin, step.classes))
         experts.append(expert)
-        origin = None if source is None else Learned(task_text(step, modulus), fraction, source.accuracy)
+        origin = None if source is None else Learned(task_text(step, modulus), source.fraction, source.accuracy)
         about = plan.describe(step, expert.width)
         abouts.append(replace(about, margin=margin, beta=betas[-1], own_accuracy=accuracy, learned=origin))
     circuit = assemble(plan, experts, np.array(betas)).astype("float32")
@@ -179,15 +194,31 @@ def learn_experts(plan: Plan, settings: MixSettings, progress: Progress | None =
 def train_tasks(
     tasks: Sequence[str], modulus: int, settings: MixSettings, progress: Progress | None = None
 ) -> list[LearnedExpert]:
-    """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own."""
-    configs = [settings.config(task, modulus, settings.seed + k) for k, task in enumerate(tasks)]
+    """One trained expert for each task in the list, side by side, with seeds that count up from the settings' own.
+
+    Those that did not learn their whole table are trained again with the next larger share of it, if there is one.
+    """
+    found: dict[int, LearnedExpert] = {}
+    for fraction in settings.fractions(modulus):
+        missing = [k for k in range(len(tasks)) if k not in found or found[k].accuracy < 1]
+        if not missing:
+            break
+        configs = [settings.config(tasks[k], modulus, settings.seed + k, fraction) for k in missing]
+        found |= dict(zip(missing, train_experts(configs, progress), strict=True))
+    return [found[k] for k in range(len(tasks))]
+
+
+def train_experts(configs: Sequence[TrainConfig], progress: Progress | None) -> list[LearnedExpert]:
+    """One expert for each config, all with the same share of their tables."""
     shape, chosen, tables, orders = ensemble_of(configs)
-    metrics, experts = train_ensemble(shape, chosen, tables, steps=settings.steps, orders=orders, progress=progress)
+    metrics, experts = train_ensemble(shape, chosen, tables, steps=configs[0].steps, orders=orders, progress=progress)
     train_rows = shape.train_rows
-    right = metrics.train_accuracy * train_rows
+    right = np.round(metrics.train_accuracy * train_rows)
     if train_rows < shape.rows:
-        right = right + metrics.test_accuracy * (shape.rows - train_rows)
-    return [LearnedExpert(pick(experts, k), float(right[k, -1]) / shape.rows) for k in range(len(tasks))]
+        right = right + np.round(metrics.test_accuracy * (shape.rows - train_rows))
+    accuracies = [float(right[k, -1]) / shape.rows for k in range(len(configs))]
+    fraction = configs[0].fraction
+    return [LearnedExpert(pick(experts, k), accuracy, fraction) for k, accuracy in enumerate(accuracies)]
 
 
 # ------------------------------------------------------------------------------------------ relabelling

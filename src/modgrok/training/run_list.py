@@ -96,7 +96,7 @@ HEADINGS = ("function", "model", "settings", "step", "train", "test", "outcome",
 def cells(run: RunEntry) -> list[str]:
     """A run as people read it, under `HEADINGS`."""
     step = str(run.step) if run.step == run.steps else f"{run.step} of {run.steps}"
-    settings = ", ".join(f"{name} {value}" for name, value in run.settings.items())
+    settings = ", ".join(map(setting_text, run.settings.items()))
     outcome = run.state if run.state == "running" else run.outcome
     accuracies = (percent(run.train_accuracy, 1), percent(run.test_accuracy, 1))
     when = run.when.replace("T", " ")[:16]
@@ -110,6 +110,12 @@ def cells(run: RunEntry) -> list[str]:
         when,
         str(run.folder),
     ]
+
+
+def setting_text(setting: tuple[str, Any]) -> str:
+    """A setting as people read it: weight decay 1."""
+    name, value = setting
+    return f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
 
 
 def runs(folder: str | Path = "runs") -> RunList:

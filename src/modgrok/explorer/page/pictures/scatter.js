@@ -47,7 +47,7 @@ export class Scatter {
     const { x, y, kind } = this.data, { ctx } = plot, ratio = devicePixelRatio || 1;
     this.buckets = new Map();
     this.where = new Float32Array(2 * x.length);
-    const size = (x.length > 6000 ? 1.4 : x.length > 800 ? 2.1 : 3.2) * ratio;
+    const size = (x.length > 6000 ? 1.4 : x.length > 800 ? 2.3 : 3.6) * ratio;
     ctx.save();
     ctx.globalAlpha = x.length > 6000 ? 0.4 : 0.55;
     const colours = LINES.map(themed);
@@ -56,7 +56,9 @@ export class Scatter {
       for (let at = 0; at < x.length; at++) {
         if (kind[at] % colours.length !== k || !(x[at] > 0)) continue;
         const left = plot.valToPos(x[at], "x", true), top = plot.valToPos(y[at], "y", true);
-        ctx.fillRect(left - size, top - size, 2 * size, 2 * size);
+        ctx.beginPath();
+        ctx.arc(left, top, size, 0, 7);
+        ctx.fill();
         this.remember(at, (left - plot.bbox.left) / ratio, (top - plot.bbox.top) / ratio);
       }
     }

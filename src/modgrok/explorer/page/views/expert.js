@@ -19,19 +19,21 @@ export function waves(found, block) {
   return shown.map((neuron, k) => {
     const values = weights(all, k, block, blocks.length, period);
     const turn = 2 * Math.PI * neurons.frequency[neuron] / period;
-    const fit = values.map((_, place) => neurons.amplitude[neuron][block] * Math.cos(turn * place + neurons.phase[neuron][block]));
-    return { values, fit, colour: order.indexOf(neurons.frequency[neuron]), label: `neuron ${neuron + 1}, frequency ${neurons.frequency[neuron]}` };
+    const constant = neurons.frequency[neuron] === 0;
+    const fit = constant ? null : values.map((_, place) => neurons.amplitude[neuron][block] * Math.cos(turn * place + neurons.phase[neuron][block]));
+    return { values, fit, colour: order.indexOf(neurons.frequency[neuron]), label: `neuron ${neuron + 1}, ${constant ? "constant" : `frequency ${neurons.frequency[neuron]}`}` };
   });
 }
 
-const frequencyOrder = ({ neurons }) => [...new Set(neurons.frequency)].sort((a, b) => a - b);
+/** The frequencies that neurons have, rising; 0 is that of neurons that are the same for every input. */
+const frequencyOrder = ({ neurons }) => [...new Set(neurons.frequency)].filter((frequency) => frequency > 0).sort((a, b) => a - b);
 
 export function expertPanel(found) {
   const order = frequencyOrder(found);
   const pictures = found.blocks.map((name, block) => {
     const grid = new WaveGrid(`Weights of ${plural(found.shown.length, "neuron")} on ${name}, each a wave over the residues in ${found.order} order`, { cellWidth: 96, cellHeight: 44 });
     requestAnimationFrame(() => grid.show(waves(found, block).slice(0, 6)));
-    const phases = found.neurons.frequency.map((frequency, neuron) => ({ phase: found.neurons.phase[neuron][block], colour: order.indexOf(frequency), ring: (order.indexOf(frequency) + 1) / order.length })).filter((_, neuron) => found.neurons.alive[neuron]);
+    const phases = found.neurons.frequency.map((frequency, neuron) => ({ phase: found.neurons.phase[neuron][block], colour: order.indexOf(frequency), ring: (order.indexOf(frequency) + 1) / order.length })).filter(({ ring }, neuron) => ring > 0 && found.neurons.alive[neuron]);
     const circle = phaseCircle(phases.slice(0, 1000), `Phases of ${plural(phases.length, "neuron")} on ${name}`, { size: 132 });
     return el("div", { className: "block" }, el("h3", { className: "sub" }, name === "readout" ? "readout" : prose(`weights on ${name}`)), el("div", { className: "block-row" }, grid.element, circle));
   });

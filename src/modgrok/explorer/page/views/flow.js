@@ -74,14 +74,14 @@ export class FlowPanel {
     const right = found.correct === null ? "" : found.correct ? ", which is right" : `; right is ${found.expected}`;
     const said = `${found.variables.map((name, at) => `${name} = ${found.inputs[at]}`).join(", ")} gives ${found.value}${right}. The runner-up is ${figure(found.margin)} below.`;
     const small = { width: 150, height: 34, strong: found.value };
-    const parts = found.by_frequency.slice(0, 8).map(({ frequency, logits: part }) => el("figure", {}, bars(Array.from(floats(part)), `What frequency ${frequency} adds to the logits`, small), el("figcaption", {}, `frequency ${frequency}`)));
+    const parts = found.by_frequency.slice(0, 8).map(({ frequency, logits: part }) => el("figure", {}, bars(Array.from(floats(part)), frequency ? `What frequency ${frequency} adds to the logits` : "What constant neurons add to the logits", small), el("figcaption", {}, frequency ? `frequency ${frequency}` : "constant neurons")));
     const others = found.by_frequency.length - 8;
     return [
       el("p", {}, prose(said)),
       el("figure", { className: "logits" }, bars(logits, `Logits of the values 0 to ${logits.length - 1}; the largest is that of ${found.value}`, { width: 620, height: 110, strong: found.value }), el("figcaption", {}, `logits of the values 0 to ${logits.length - 1}`)),
       parts.length ? el("h3", { className: "sub" }, "The same, split by frequency") : null,
       el("div", { className: "parts" }, parts),
-      others > 0 || found.rest ? el("p", { className: "soft small" }, "… and so on; each wave has its crest at the answer, and only there do all of them meet.") : null,
+      parts.length ? el("p", { className: "soft small" }, others > 0 || found.rest ? "… and more; together they are the logits." : "Together they are the logits.") : null,
     ];
   }
 }

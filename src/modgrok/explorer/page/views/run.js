@@ -28,7 +28,7 @@ export class RunPanel {
     this.ipr = new Curves({ title: "IPR: how far each neuron is one wave", series: ["IPR"], scale: "unit", height: 130, colours: [2] });
     this.cells = new TablePicture({ label: "Table of right and wrong cells", largest: 420, describe: (row, column) => `${this.names[0]} = ${row}, ${this.names[1]} = ${column}: ${SAID[this.table[row * this.sizes[1] + column]]}` });
     this.tableNote = el("div");
-    this.waves = new WaveGrid("Neurons", { cellWidth: 84, cellHeight: 40 });
+    this.waves = new WaveGrid("Neurons", { cellWidth: 100, cellHeight: 44 });
     this.waveNote = el("p", { className: "soft small" });
     this.snapshot = slider("Snapshot", { min: 0, max: 0, value: 0, show: (at) => `step ${count(this.snapshots?.[at] ?? 0)}`, oninput: (at) => this.later(at) });
     this.later = debounced((at) => this.look(this.snapshots[at]), 60);
@@ -74,14 +74,14 @@ export class RunPanel {
     this.body.hidden = true;
     this.empty.hidden = Boolean(run);
     for (const place of [this.diagnosis, this.compared, this.tableNote]) replace(place);
-    if (run) return this.load();
+    return this.load();
   }
 
   async load() {
     const { run } = this;
     if (!run) return;
     try {
-      const found = await get("run", { run }).catch((error) => this.unbegun(run, error));
+      const found = await this.unbegun(run) ?? await get("run", { run });
       if (run !== this.run) return;
       this.body.hidden = false;
       this.empty.hidden = true;
@@ -94,11 +94,11 @@ export class RunPanel {
     }
   }
 
-  /** A run that has no folder yet, since it waits or compiles: what is known of it until its first point. */
-  async unbegun(run, error) {
-    const { queue } = await get("runs");
+  /** What is known of a run that waits or compiles, and has no folder before its first point; null for any other. */
+  async unbegun(run) {
+    const { runs, queue } = await get("runs");
     const job = queue.find((each) => each.run === run);
-    if (!job) throw error;
+    if (!job || runs.some((each) => each.run === run)) return null;
     return { title: job.title, state: job.state, step: 0, steps: 0, curves: this.curves, function: null };
   }
 
@@ -110,6 +110,7 @@ export class RunPanel {
     replace(this.about, prose(found.about || ""));
     this.names = this.app.current?.info.variables ?? ["n1", "n2"];
     this.snapshot.set(this.snapshots.length - 1, { max: this.snapshots.length - 1 });
+    this.snapshot.element.hidden = this.snapshots.length < 2 || this.state === "running";
     this.drawActions();
     this.drawCurves();
     this.numbers.set("rate", found.steps_per_second ? `${figure(found.steps_per_second)} steps/s` : this.state === "running" && !found.step ? "starting" : "–");
@@ -150,6 +151,7 @@ export class RunPanel {
     for (const name of MEASURED) this.curves[name].push(point[name] ?? null);
     Object.assign(this, { step: point.step, steps: point.steps });
     if (this.state !== "running") { this.state = "running"; this.drawActions(); }
+    if (!this.found.function) { this.found.function = {}; get("run", { run: this.run }).then(({ about }) => replace(this.about, prose(about || "")), () => {}); }
     this.numbers.set("rate", point.rate || "–");
     this.paint();
   }
@@ -216,6 +218,6 @@ export class RunPanel {
         folder: files?.length ? el("code", {}, this.run) : null,
       }, "facts inline"));
     this.compared.question = null;
-    replace(this.compared, el("h3", {}, "Trained beside compiled"), button("Look inside", () => into(this.compared, get("run/inspection", { run: this.run }), (inspection) => comparison(inspection, this), "looking inside; this takes some seconds …")));
+    replace(this.compared, el("h3", {}, "Trained beside compiled"), button("Look inside", () => into(this.compared, get("inspection", { run: this.run }), (inspection) => comparison(inspection, this), "looking inside; this takes some seconds …")));
   }
 }

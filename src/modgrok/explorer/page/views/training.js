@@ -30,6 +30,7 @@ class TrainingView {
     this.form.enable(Boolean(app.current));
     if (app.state.run !== this.run) {
       this.run = app.state.run;
+      this.element.classList.toggle("open", Boolean(this.run));
       this.panel.open(this.run);
     }
   }
@@ -38,7 +39,7 @@ class TrainingView {
     replace(this.status, waiting("starting …"));
     try {
       const { run, state } = await post("trainings", { ...this.app.current.question, settings });
-      replace(this.status, state === "queued" ? waiting("waits for the training before it") : null);
+      replace(this.status);
       this.app.go({ run }, {});
       if (state === "finished") announce("This training was there already.");
     } catch (error) {
@@ -51,7 +52,8 @@ class TrainingView {
     if (this.refreshing) { this.again = true; return; }
     this.refreshing = true;
     try {
-      const { runs, queue } = await get("runs");
+      const { runs, queue, folder } = await get("runs");
+      this.folder = folder;
       const jobs = queue.filter(({ run }) => run && !runs.some((each) => each.run === run));
       const all = [...runs, ...jobs].reverse().slice(0, 60);
       replace(this.list, all.length ? all.map((run) => this.line(run)) : el("p", { className: "soft small" }, "No runs yet."));

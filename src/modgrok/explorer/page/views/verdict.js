@@ -56,7 +56,7 @@ class VerdictView {
     this.found = found;
     const { value, reason } = found.expected_accuracy;
     replace(this.expected, el("h3", {}, "Test accuracy to expect"),
-      value === null ? notice(reason) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
+      value === null ? el("p", { className: "soft small" }, `Not known: ${reason}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
     replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
     const { expected, probe, ...others } = found.facts;
     replace(this.rest, facts(others, "facts wrapped"), el("details", {}, el("summary", {}, "The whole answer"), el("pre", { className: "small" }, found.explain)));

@@ -1,0 +1,86 @@
+"""The report in five sentences, each from the results that the page shows; what was not measured is not said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from modgrok.reproduction.item import ItemResult, Verdict
+
+Results = Mapping[str, ItemResult]
+
+
+def abstract(results: Results, claims: list[str]) -> str:
+    """`claims` are the items that test a claim of the paper."""
+    tested = {name: results[name] for name in claims if name in results}
+    return " ".join(filter(None, [reproduced(tested), *(sentence(results) for sentence in SENTENCES)]))
+
+
+def reproduced(results: Results) -> str:
+    """How many claims hold, and which are open or do not."""
+    if not results:
+        return ""
+    by_verdict = {verdict: [r for r in results.values() if r.verdict is verdict] for verdict in Verdict}
+    text = f"Of {len(results)} claims of the paper, computed again with code of our own, "
+    parts = [f"{len(found)} {WORDS[verdict]}" for verdict, found in by_verdict.items() if found and verdict in WORDS]
+    return text + (", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]) + "."
+
+
+WORDS = {
+    Verdict.REPRODUCED: "come out as published",
+    Verdict.PARTLY: "in part",
+    Verdict.DIFFERS: "do not hold",
+    Verdict.UNDECIDED: "stay open in some cases",
+}
+
+
+def same_mathematics(results: Results) -> str:
+    if "mathematics" not in results:
+        return ""
+    rows = results["mathematics"].rows
+    common, error = min(row["common"] for row in rows), max(row["phase_error"] for row in rows)
+    snapped = min(row["snapped"] for row in rows)
+    return (
+        f"Trained networks are the analytical ones, neuron by neuron: {common:.0%} of the living neurons have one "
+        f"frequency, their phases obey the phase law to {error:.2g} rad, and with every block of weights replaced by "
+        f"one cosine they are right on {snapped:.0%} of the inputs without zero."
+    )
+
+
+def strong_hypothesis(results: Results) -> str:
+    if "strong" not in results:
+        return ""
+    measured = results["strong"].measured
+    found = measured["in_class"]
+    learned = sum(count for name, count in found.items() if name.startswith("learned"))
+    rising = found["still rising"] + found["not trained on"]
+    return (
+        f"Polynomials of the form h(g1(n1) + g2(n2)) are learned in {learned} of {sum(found.values())} cases by "
+        f"{measured['settings_that_learn_the_controls']} settings of architecture, loss, optimiser and regulariser, "
+        f"once training goes on until it rests; {rising} cases are still rising at the last step, and "
+        f"{found['at rest'] or 'none'} came to rest below 99 %."
+    )
+
+
+def from_scratch(results: Results) -> str:
+    if "endtoend" not in results:
+        return ""
+    held = results["endtoend"].measured["controls"]
+    return (
+        "Polynomials outside the form are not learned from scratch by circuits of experts either, in settings in "
+        f"which the same circuits learn n1 + n2 ({sum(held.values())} of {len(held)} circuits), while experts that "
+        "learned sums and products alone compute them once they are joined."
+    )
+
+
+def by_design(results: Results) -> str:
+    if "networks" not in results:
+        return ""
+    result = results["networks"]
+    _, exact, fewest = result.measured["neurons"].values()
+    return (
+        f"With phases by design instead of by chance, {exact} neurons compute exactly what the paper's "
+        f"{result.published['neurons']:,} approximate, {fewest} are right on every input, and both are proved."
+    )
+
+
+SENTENCES: tuple[Callable[[Results], str], ...] = (same_mathematics, strong_hypothesis, from_scratch, by_design)
