@@ -9,6 +9,7 @@ from modgrok.answers.classifying import classify
 from modgrok.censuses import fractions, store
 from modgrok.censuses.fitting import calibrate
 from modgrok.censuses.law import columns_of
+from modgrok.errors import InputError
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS
 from modgrok.loss_law.fraction_law import fraction_law
@@ -70,3 +71,18 @@ def test_classify_says_how_much_is_enough(text, modulus, low, high):
 def test_nothing_is_said_where_nothing_was_measured(text, modulus):
     found = classify(text, modulus)
     assert found.enough is None and "grok" not in found.answer[1]
+
+
+def test_a_planted_edge_is_found():
+    """Planted: sums modulo p grok from a share of 3 / sqrt(p) on, and from no less."""
+    moduli, shares = np.repeat([11, 17, 23, 31, 43, 61, 97], 90), np.tile(np.linspace(0.2, 0.9, 90), 7)
+    grokked = shares > 3 / np.sqrt(moduli) + np.random.default_rng(0).normal(0, 0.02, len(shares))
+    census = {
+        "modulus": moduli, "fraction": shares, "test_accuracy": np.where(grokked, 1.0, 0.5),
+        "variety": np.ones(len(shares)), "redundancy": np.zeros(len(shares)), "kind": np.full(len(shares), "sum"),
+    }  # fmt: skip
+    law = fractions.fraction_fit(census, "").kinds["sum"]
+    np.testing.assert_allclose(law.boundary(np.array([23, 53])), 3 / np.sqrt([23, 53]), atol=0.02)
+    assert law.misjudged < 0.05 and law.edge_error < 0.02
+    with pytest.raises(InputError, match="needs 30 trainings on functions in the class"):
+        fractions.fraction_fit({name: column[:5] for name, column in census.items()}, "")

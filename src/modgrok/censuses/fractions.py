@@ -21,7 +21,7 @@ from modgrok.results import Result, plain
 
 LEAST_MODULUS = 7
 """Below, nine tenths of a table leave too few cells to test."""
-FEWEST_ROWS = 100
+FEWEST_ROWS = 30
 """Trainings that a kind needs for a law."""
 NEWTON_STEPS, RIDGE = 60, 1e-6
 FOLDS = 5
@@ -82,17 +82,17 @@ def class_rows(census: Columns) -> Columns:
 def fraction_fit(census: Columns, made_by: str) -> FractionLaw:
     """The law of every kind that has enough trainings."""
     kinds = {str(kind): census["kind"] == kind for kind in np.unique(census["kind"])}
-    law = FractionLaw(
-        made_by,
-        (int(census["modulus"].min()), int(census["modulus"].max())),
-        (float(census["fraction"].min()), float(census["fraction"].max())),
-        {kind: kind_law(census, rows) for kind, rows in kinds.items() if rows.sum() >= FEWEST_ROWS},
-    )
-    if not law.kinds:
+    known = {kind: kind_law(census, rows) for kind, rows in kinds.items() if rows.sum() >= FEWEST_ROWS}
+    if not known:
         raise InputError(
             f"a fraction law needs {FEWEST_ROWS} trainings on functions in the class; this census has less"
         )
-    return law
+    return FractionLaw(
+        made_by,
+        (int(census["modulus"].min()), int(census["modulus"].max())),
+        (float(census["fraction"].min()), float(census["fraction"].max())),
+        known,
+    )
 
 
 def kind_law(census: Columns, rows: Bool[np.ndarray, "row"]) -> KindLaw:
@@ -106,10 +106,10 @@ def kind_law(census: Columns, rows: Bool[np.ndarray, "row"]) -> KindLaw:
         rounded(logistic(short, grokked)),
         misjudged(whole, grokked, moduli),
         misjudged(short, grokked, moduli),
-        0.0,
+        None,
     )
     apart = [abs(edge - found.boundary(modulus)) for modulus, edge in edges(census, rows, found)]
-    return replace(found, edge_error=float(np.mean(apart)))
+    return replace(found, edge_error=float(np.mean(apart)) if apart else None)
 
 
 def grokked_rows(census: Columns) -> Row:

@@ -50,7 +50,7 @@ class KindLaw:
     by_modulus: tuple[float, ...]
     misjudged: float
     misjudged_by_modulus: float
-    edge_error: float
+    edge_error: float | None
 
     def boundary(self, modulus: Any) -> Any:
         """The share at which half of the trainings of this kind grok, c p^-b, whatever else their tables are like."""
