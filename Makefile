@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install dev demo test test-slow check docs notebooks lock clean
+.PHONY: install dev demo test test-slow hostile check docs notebooks lock clean
 
 # What users need: the package with its extras census, explore and onnx.
 install: $(VENV)/.installed
@@ -75,6 +75,13 @@ test: check
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow
+
+# The whole harness of tests/hostile, or some of its parts (HOSTILE=a,f), for so many seconds; the same command goes on.
+hostile: dev
+	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
+
+HOSTILE := a,b,c,d,e,f
+SECONDS := 3600
 
 check: dev
 	$(BIN)/ruff check $(PYTHON_FILES)

@@ -286,3 +286,13 @@ def test_the_public_surface_is_what_all_lists():
 def test_no_room_has_the_name_of_a_verb():
     """Importing the folder would put it where the verb belongs: modgrok.census would be one or the other."""
     none(f"the room {name} has the name of a verb" for name in ORDER if name in modgrok.__all__)
+
+
+def test_one_json_encoder_and_one_way_to_the_terminal():
+    """The explorer speaks to its own worker and its own page, in JSON that holds no result but through `plain`."""
+    calls = {
+        module: {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+        for module, tree in TREES.items()
+    }
+    none(m for m, called in calls.items() if "json.dumps" in called and m != "results" and room(m) != "explorer")
+    none(m for m, called in calls.items() if "Console" in called and m != "printing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import unicodedata
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from script_reader import read
 
 import modgrok as mg
+from modgrok.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
@@ -91,3 +93,40 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
         exec(code, names)
     exact = ("network", "mg.verify(network)", "network.certificate", "mg.predict(network, 12, 34)")
     assert all(f"{line}\n# {eval(line, names)!r}\n" in text for line in exact)
+
+
+PRINTED = [
+    ("README.md", "modgrok compile"),
+    ("docs/classify.md", "modgrok classify"),
+    ("docs/classify.md", "modgrok check"),
+]
+"""Pages with a command that takes seconds, and what it prints."""
+
+
+def shown_output(text: str, command: str) -> tuple[list[list[str]], str]:
+    """The command lines of the first block with this command, and the words that the page shows as printed.
+
+    The output stands below the last command of the block, or in the next one.
+    """
+    blocks = [code.strip().splitlines() for language, code in FENCE.findall(text) if not language]
+    place = next(k for k, lines in enumerate(blocks) if any(command in line for line in lines))
+    commands = [line for line in blocks[place] if "modgrok" in line]
+    last = next(k for k, line in enumerate(commands) if command in line)
+    below = blocks[place][blocks[place].index(commands[last]) + 1 :] or blocks[place + 1]
+    return [shlex.split(line[line.index("modgrok") :])[1:] for line in commands[: last + 1]], "\n".join(below)
+
+
+def words_of(printed: str) -> list[str]:
+    """Words without the line of times, which differ from run to run; where lines are broken says nothing."""
+    return " ".join(line for line in printed.splitlines() if not line.startswith("time ")).split()
+
+
+@pytest.mark.parametrize(("page", "command"), PRINTED)
+def test_pages_show_what_commands_print(page, command, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "130")  # so wide that no cell of a table is wrapped
+    commands, shown = shown_output((ROOT / page).read_text(), command)
+    for arguments in commands:
+        capsys.readouterr()
+        assert main(arguments) == 0
+    assert words_of(capsys.readouterr().out) == words_of(shown)

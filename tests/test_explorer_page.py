@@ -143,6 +143,27 @@ def test_a_refusal_is_drawn_into_the_table(page):
     assert len(set(values)) < 97  # a value stands more than once in the row that is shown
 
 
+@pytest.mark.slow
+def test_a_probe_trains_and_says_what_its_loss_tells(page):
+    open_view(page, "verdict", "n1 n2", 47)
+    page.get_by_role("button", name="Probe").click()
+    page.locator(".probe .interval").wait_for()
+    assert "loss" in page.locator(".probe").text_content()
+
+
+@pytest.mark.slow
+def test_a_verdict_stands_within_a_second_of_the_last_key(page):
+    """On a machine that does nothing else; it takes half a second of one core."""
+    open_view(page, "verdict", "n1 n2", 97)
+    page.locator(".large").wait_for()
+    page.locator("#expression").fill("")
+    page.locator("#expression").type("8x^5 y + 34x^9 y^5")
+    last_key = time.monotonic()
+    page.locator(".answer", has_text="neither a sum nor a product").wait_for()
+    page.locator(".large").wait_for()
+    assert time.monotonic() - last_key < 1
+
+
 # ---------------------------------------------------------------------------------------------- network
 
 
@@ -216,9 +237,9 @@ def test_a_training_is_watched_left_and_found_again(page, server):
 
 def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     open_view(page, "training", "n1 n2", 7)
-    start_training(page, width=32, steps=60000, seed=1)
+    start_training(page, width=32, steps=200000, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
-    start_training(page, width=32, steps=60000, seed=2)
+    start_training(page, width=32, steps=200000, seed=2)
     page.locator(".run-line", has_text="waiting").wait_for()
     page.get_by_role("button", name="Stop", exact=True).click()
     page.locator(".run-line", has_text="waiting").wait_for(state="detached")
@@ -241,14 +262,14 @@ def test_a_worker_that_is_killed_is_started_again_and_its_run_goes_on(page, serv
     until(lambda: shown_step(page) > 2000)
     for pid in server.workers():
         os.kill(pid, signal.SIGKILL)
-    page.get_by_text("started again").wait_for()
+    page.locator(".notice", has_text="started again").wait_for()
     page.get_by_text("20,000 of 20,000").wait_for()
     page.locator(".verdict-line").wait_for()
 
 
 @pytest.mark.slow
 def test_a_product_is_grokked_while_the_page_stays_responsive(page, server):
-    """n1 n2 mod 97 to 100 % of the test cells; no task of the page takes 100 ms."""
+    """n1 n2 mod 97 to 100 % of the test cells; no task of the page takes 100 ms, where nothing else runs beside it."""
     open_view(page, "training", "n1 n2", 97)
     page.evaluate("longTasks.length = 0")
     start_training(page, steps=200)
@@ -314,6 +335,16 @@ def test_the_page_can_be_used_without_a_mouse(page):
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     assert page.locator("#live").text_content() == "n1 = 1, n2 = 0: value 1"
+
+
+@pytest.mark.slow
+def test_an_item_of_the_paper_is_computed_from_the_page(page, server):
+    open_view(page, "paper")
+    card = page.locator(".card", has_text="Exact networks")
+    card.locator("summary").click()
+    card.get_by_role("button", name="Compute it here").click()
+    page.locator(".card", has_text="Exact networks").locator(".card-line b", has_text="measured").wait_for()
+    assert (server.folder / "report").is_dir()
 
 
 @pytest.mark.parametrize(("theme", "rules"), [("light", {}), ("dark", {"runOnly": ["color-contrast"]})])

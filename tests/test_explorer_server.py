@@ -191,6 +191,7 @@ def training(server):
     return trained(server, {"expression": "n1 n2", "mod": 7, "settings": TINY | {"weight_decay": 5}})
 
 
+@pytest.mark.draws
 def test_a_training_is_that_of_the_command_line_bit_for_bit(training, folder, tmp_path, monkeypatch):
     run, _ = training
     monkeypatch.chdir(tmp_path)
@@ -256,6 +257,7 @@ def test_a_page_that_was_away_gets_what_it_missed_and_one_of_another_time_starts
     other.close()
 
 
+@pytest.mark.draws
 @pytest.mark.skipif(not LINUX, reason="asks /proc who works")
 def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(server, folder, tmp_path, monkeypatch):
     settings = {"width": 8, "steps": 1500, "seed": 3}
@@ -281,6 +283,7 @@ def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(ser
 
 
 @pytest.mark.slow
+@pytest.mark.draws
 def test_the_product_modulo_97_is_learned_on_the_page_as_on_the_command_line(server, folder, tmp_path, monkeypatch):
     run, events = trained(server, {"expression": "n1 n2", "mod": 97, "settings": {}})
     points = [data for name, data, _ in events if name == "point"]

@@ -21,7 +21,7 @@ from modgrok.report import page, store
 from modgrok.report.document import Paragraph
 from modgrok.report.reproducing import write_report
 from modgrok.reproduction import strong_result
-from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
 from modgrok.reproduction.trainings import MONOTONE
@@ -152,6 +152,13 @@ def test_the_markdown_says_the_same(folder):
     for heading in headings:
         assert f"# {heading}" in text
     assert "&lt;angle brackets> & an ampersand, `code | bar` and 3 \\* 4." in text
+
+
+def test_published_and_ours_stand_in_columns_of_their_own():
+    table = ItemTable("", {"p": "polynomial", "loss": "loss\npublished, ours"}, [{"p": "n1, n2", "loss": "0.1, 0.2"}])
+    block = page.table_block(table, "caption")
+    assert block.headings == ("polynomial", "loss, published", "loss, ours")
+    assert block.rows == (("n1, n2", "0.1", "0.2"),)
 
 
 def test_what_is_not_recorded_says_how_to_make_it(tmp_path):

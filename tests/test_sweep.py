@@ -215,10 +215,11 @@ def test_lists_and_ranges_are_read():
         ({"weight_decay": []}, "weight_decay must list different values"),
         ({"speed": [1, 2]}, "a sweep has no setting speed; there are activation, "),
         ({"snapshots": 5}, "a sweep has no setting snapshots"),
-        ({"seeds": 0}, "seeds is how many trainings each setting has, at least 1, got 0"),
+        ({"seeds": 0}, "seeds is how many trainings each setting has, from 1 to 100,000, got 0"),
         ({"width": [8, 0]}, "width must be a whole number from 1"),
         ({"model": ["power", "cnn"]}, "model must be power or mlp or transformer, got 'cnn'"),
-        ({"seeds": 10**6}, "the sweep has 1,000,000 trainings, more than 100,000"),
+        ({"seeds": 10**30}, "from 1 to 100,000, got 10{30}"),
+        ({"seeds": 60_000, "beta1": [0.8, 0.9]}, "the sweep has 120,000 trainings, more than 100,000"),
     ],
 )
 def test_what_cannot_be_trained_leaves_no_folder(tmp_path, settings, text):

@@ -14,6 +14,7 @@ import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from modgrok.commands import COMMANDS
@@ -50,6 +51,7 @@ def fail(message: str) -> NoReturn:
 
 def main(argv: Sequence[str] | None = None) -> int:
     argv = [positional(word) for word in (sys.argv[1:] if argv is None else argv)]
+    open_streams()
     try:
         code = run_command(argv)
         sys.stdout.flush()
@@ -58,8 +60,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        discard_output()
         return 0
+    except OSError as error:
+        discard_output()
+        fail(f"modgrok: cannot write the answer: {error.strerror or error}; give a place with space")
+
+
+def open_streams() -> None:
+    """Closed streams swallow what is printed, and characters that an encoding lacks are printed as escapes."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 (open as long as the process)
+        if isinstance(stream := getattr(sys, name), TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Nobody reads, or there is no place: what is still to be printed must not fail again when the process ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def positional(word: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,17 @@ import numpy as np
 
 from modgrok.errors import InputError
 from modgrok.results import json_text
+
+UNFINISHED, SECONDS_KEPT = ".unfinished-", 60.0
+"""Part of the name of a file that is being written, and how long such a file of a killed process is left alone."""
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove what processes that were killed left of files they were writing to a folder."""
+    for path in folder.glob(f".*{UNFINISHED}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - path.stat().st_mtime > SECONDS_KEPT:
+                path.unlink()
 
 
 @contextmanager
@@ -24,7 +36,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}{UNFINISHED}", suffix=path.suffix)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; give a folder that can be written to") from error
     os.close(handle)

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.errors import InputError
+from modgrok.files import remove_unfinished
 from modgrok.results import json_text
 
 RUNNING = "running.json"
@@ -75,6 +76,7 @@ def locked(folder: Path, part: str | None = None) -> Iterator[None]:
         for other in sorted(folder.glob("running*.json")) if part is None else [folder / RUNNING]:
             if other != path and (found := holder(other)) is not None:
                 raise refusal(folder, other, found)
+        remove_unfinished(folder)
         yield
     finally:
         path.unlink(missing_ok=True)  # before the lock goes: whoever waits for it sees that the file is another

@@ -16,6 +16,7 @@ import logging
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,8 @@ class DamagedError(InputError):
 
 def set_aside(path: Path, why: object) -> Path:
     """Take a damaged file out of the way, under a new name beside it, and say so; returns the new name."""
-    numbers = ("", *map(str, range(2, 1000)))
-    target = next(p for n in numbers if not (p := path.with_name(f"{path.name}.damaged{n}")).exists())
+    names = (f"{path.name}.damaged{number or ''}" for number in count())
+    target = next(place for name in names if not (place := path.with_name(name)).exists())
     with suppress(FileNotFoundError):  # another process did it
         path.replace(target)
     LOG.warning("%s is damaged and was set aside as %s; what it held is made again (%s)", path, target.name, why)
@@ -83,14 +84,15 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
         # One look at the file: opened twice, it may have been replaced between its schema and its pages.
         table = pq.read_table(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
         table.validate(full=True)
+        names = table.column_names
     except FileNotFoundError:
         raise DamagedError(f"{path} is missing; {remedy}") from None
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
         raise DamagedError(f"{path} cannot be read ({' '.join(str(error).split()):.200}); {remedy}") from None
-    if len(set(table.column_names)) < len(table.column_names):
+    if len(set(names)) < len(names):
         raise DamagedError(f"{path} has two columns of one name; {remedy}")
     for field in schema:
-        if field.name not in table.column_names:
+        if field.name not in names:
             raise DamagedError(f"{path} has no column {field.name}; {remedy}")
         place, column = table.schema.get_field_index(field.name), table.column(field.name)
         if kind(column.type) != kind(field.type):

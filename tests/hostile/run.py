@@ -86,10 +86,12 @@ def run_part(letter: str, stored: dict[str, Any], args: argparse.Namespace, dead
             "about": title,
             "command": f"python tests/hostile/run.py --parts {letter}",
             "machine": f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}",
+            "unit": getattr(part, "UNIT", "trials"),
             "asked": part.TOTAL,
-            **tally.to_json(),
+            "left": max(0, part.TOTAL - len(done) * part.BATCH),
             "trials": tried,
-            "left": max(0, part.TOTAL - tried),
+            **tally.to_json(),
+            "mended": before.get("mended", []),
             "seconds": round(seconds + time.monotonic() - began, 1),
             "batches": numbers_to_spans(done),
         }
@@ -109,10 +111,12 @@ def run_part(letter: str, stored: dict[str, Any], args: argparse.Namespace, dead
                 shown = time.monotonic()
                 record()
                 write(args.out, stored)
-                print(f"{letter} {name}: {sum(tally.tried.values()):,} of {part.TOTAL:,}", file=sys.stderr, flush=True)
+                tried = f"{sum(tally.tried.values()):,} trials, {len(done) * part.BATCH:,} of {part.TOTAL:,}"
+                print(f"{letter} {name}: {tried}", file=sys.stderr, flush=True)
     record()
     about = stored["parts"][letter]
-    print(f"{letter} {name}: {about['trials']:,} tried, {sum(tally.found.values())} found, {about['left']:,} left")
+    left = f"{about['left']:,} {about['unit']} left"
+    print(f"{letter} {name}: {about['trials']:,} tried, {sum(tally.found.values())} found, {left}")
     for line in tally.shown:
         print(f"  {line}")
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -218,8 +219,8 @@ def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
 def read_npy(path: Path) -> TableFile:
     try:
         array = np.load(path)  # which unpickles nothing
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path} is not an .npy file of numbers: {str(error).splitlines()[0]}") from None
+    except (ValueError, EOFError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError) as error:
+        raise InputError(f"{path} is not an .npy file of numbers: {' '.join(str(error).split())}") from None
     if not isinstance(array, np.ndarray) or array.ndim == 0:
         raise InputError(f"{path} holds no array with an axis for each variable; numpy.save writes one")
     return TableFile(path, whole_numbers(array, str(path), array_place))
@@ -235,10 +236,13 @@ def read_parquet(path: Path) -> TableFile:
     import pyarrow.parquet as pq
 
     try:
-        content = pq.read_table(path)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        content = pq.read_table(pa.BufferReader(path.read_bytes()))
+        content.validate(full=True)
+        names = [name for name in content.column_names if not name.startswith("__index_level_")]
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
-    names = [name for name in content.column_names if not name.startswith("__index_level_")]
     if not names or not len(content):
         raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
     columns = np.stack([np.array(content.column(name).to_pylist(), dtype=object) for name in names], axis=1)

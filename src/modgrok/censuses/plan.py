@@ -85,8 +85,10 @@ class Settings:
             train_count(fraction, 4)
         if not 0 < self.share <= 1:
             raise InputError(f"share must be above 0 and at most 1, got {self.share}")
-        if self.seeds < 1:
-            raise InputError(f"seeds is the number of trainings of each table, at least 1, got {self.seeds}")
+        if not 1 <= self.seeds <= LARGEST_CENSUS:
+            raise InputError(
+                f"seeds is the number of trainings of each table, from 1 to {LARGEST_CENSUS:,}, got {self.seeds}"
+            )
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,18 @@ class CensusPlan:
     def __post_init__(self) -> None:
         if not 0 < self.fill <= 1:
             raise InputError(f"fill must be above 0 and at most 1, got {self.fill}")
-        if not self.steps or self.steps[0] < 1 or list(self.steps) != sorted(set(self.steps)):
-            raise InputError(f"steps must be rising whole numbers from 1 on, got {list(self.steps)}")
+        if (
+            not self.steps
+            or list(self.steps) != sorted(set(self.steps))
+            or not 1 <= self.steps[0] <= self.steps[-1] < 2**31
+        ):
+            raise InputError(f"steps must be rising whole numbers from 1 to 2^31 - 1, got {list(self.steps)}")
         for family, count in self.tables.items():
             check_family(family)
-            if count < 1:
-                raise InputError(f"tables.{family} must be at least 1, got {count}; leave the family out for none")
+            if not 1 <= count <= LARGEST_CENSUS:
+                raise InputError(
+                    f"tables.{family} must be from 1 to {LARGEST_CENSUS:,}, got {count}; leave the family out for none"
+                )
             if is_file(family):
                 self.check_files(family, count)
         for family in (name for s in self.settings for name in s.families or ()):

@@ -19,8 +19,8 @@ OUTLINES = {
     "at rest": ("#e03131", "-"),
     "still rising": ("#f08c00", "--"),
     "not trained on": ("#f08c00", "--"),
-    "learned with more of the table": ("#ffffff", ":"),
-    "learned late": ("#ffffff", ":"),
+    "learned with more of the table": ("#1c1e21", ":"),
+    "learned late": ("#1c1e21", ":"),
 }
 """Colour and style of the line around a polynomial of the class that was not learned at first, by what became of it."""
 

@@ -116,7 +116,7 @@ summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--lin
   nav, figure, tr, pre, .brief { break-inside: avoid; }
   h2, h3, caption { break-after: avoid; }
   .scroll, .picture { overflow: visible; border: 0; padding: 0; }
-  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 215mm; }
+  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 170mm; }
   table, thead th { font-size: 7.8pt; }
   td.short, td.number, th.number { white-space: normal; }
   td.middle, td.long { min-width: 0; }

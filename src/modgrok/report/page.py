@@ -122,8 +122,8 @@ def version(item: Item, result: ItemResult, images: Path, lead: str) -> Iterator
     """The verdict with its reason and the pictures; what is long is folded."""
     why = item.summarise(result).why
     yield Paragraph(f"{result.verdict[0].upper()}{result.verdict[1:]}: {why}.")
-    if item.name != "mathematics":  # the abstract has its picture
-        yield from pictures(item, result, images)
+    drawn = [] if item.name == "mathematics" else [*pictures(item, result, images)]  # the abstract has its picture
+    yield from drawn[:1]
     short = not item.pictures and not item.cards and len(result.rows) <= SHORT
     if short:
         yield table_block(result.table, result.title)
@@ -133,7 +133,8 @@ def version(item: Item, result: ItemResult, images: Path, lead: str) -> Iterator
     numbers += cards(result) if item.cards else []
     numbers += [table_block(table, table.caption) for table in result.tables]
     examples = [Code(item.example)] if item.example else []
-    yield Details("Numbers, notes and commands", (Paragraph(f"{lead}."), *examples, *numbers, *notes(result)))
+    folded = (Paragraph(f"{lead}."), *examples, *drawn[1:], *numbers, *notes(result))
+    yield Details("Numbers, notes and commands", folded)
 
 
 def errata_table(result: ItemResult) -> Table:
@@ -157,8 +158,29 @@ def pictures(item: Item, result: ItemResult, images: Path) -> Iterator[Block]:
             yield document.Picture(path, picture.alt, picture.caption or f"{result.title}.")
 
 
+PAIR = "\npublished, ours"
+"""How the heading of a column ends that has two numbers, for narrow consoles; here they stand in two columns."""
+
+
 def table_block(table: ItemTable, caption: str) -> Table:
-    return Table(tuple(table.columns.values()), tuple(map(tuple, table.cells())), caption)
+    headings = [part for heading in table.columns.values() for part in heading_parts(heading)]
+    rows = [
+        tuple(
+            part for heading, text in zip(table.columns.values(), cells, strict=True) for part in parts(heading, text)
+        )
+        for cells in table.cells()
+    ]
+    return Table(tuple(headings), tuple(rows), caption)
+
+
+def heading_parts(heading: str) -> tuple[str, ...]:
+    name = heading.removesuffix(PAIR)
+    return (f"{name}, published", f"{name}, ours") if heading.endswith(PAIR) else (heading,)
+
+
+def parts(heading: str, text: str) -> tuple[str, ...]:
+    published, _, ours = text.partition(", ")
+    return (published, ours or "–") if heading.endswith(PAIR) else (text,)
 
 
 def cards(result: ItemResult) -> Iterator[Block]:

@@ -240,7 +240,7 @@ ALL = (
                 "A heat map of test accuracies: settings as rows, polynomials as columns; the first row is what "
                 "sharing twins and guessing the rest would give.",
                 "Best test accuracy in percent after all training. † outside the class. Outlined: in the class and not "
-                "learned within the usual steps; white dots, learned with more steps or more of the table; dashed "
+                "learned within the usual steps; dotted, learned with more steps or more of the table; dashed "
                 "orange, still rising at the last step; red, at rest. Settings that are too weak fail a control.",
             )
         },

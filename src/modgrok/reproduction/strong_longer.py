@@ -11,7 +11,6 @@ be repeated until nothing is open.
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -31,6 +30,7 @@ from modgrok.progress import Progress
 from modgrok.ray_workers import workers_for
 from modgrok.reproduction.rest import Outcome, outcome_of
 from modgrok.reproduction.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
+from modgrok.results import json_text
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
@@ -242,7 +242,7 @@ def name_of(look: Group) -> Name:
 def digest(group: Group) -> str:
     """A name for the checkpoint of a look: its networks and how they are trained."""
     known = {"networks": group.rows(), "config": group.config.to_json()}
-    return hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest()[:16]
+    return hashlib.sha256(json_text(known, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def checkpoint(folder: Path, look: Group) -> Path:

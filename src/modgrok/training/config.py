@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from math import inf
 from typing import Any, NamedTuple
 
 import jax
@@ -31,11 +30,13 @@ from modgrok.training.steps import Hyper, Shape
 
 LEAST_COUNTS = {"width": 1, "power": 1, "steps": 1, "seed": 0, "metrics_every": 1, "snapshots": 0, "depth": 1}
 """Whole numbers, and the least that each may be."""
+BEYOND = float(np.finfo(np.float32).max)
+"""The largest number that float32 holds."""
 UPPER_ENDS = {
-    "learning_rate": inf,
-    "weight_decay": inf,
-    "eps": inf,
-    "init_scale": inf,
+    "learning_rate": BEYOND,
+    "weight_decay": BEYOND,
+    "eps": BEYOND,
+    "init_scale": BEYOND,
     "beta1": 1,
     "beta2": 1,
     "dropout": 1,
@@ -139,7 +140,7 @@ class TrainConfig:
         for name, below in UPPER_ENDS.items():
             value = getattr(self, name)
             if not (isinstance(value, (int, float)) and 0 <= value < below):
-                raise InputError(f"{name} must be a number >= 0 and below {below}, got {value}")
+                raise InputError(f"{name} must be a number >= 0 and below {below:g}, got {value}")
         train_count(self.fraction, self.modulus)
 
     def check_settings_of_models(self) -> None:

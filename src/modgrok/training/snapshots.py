@@ -60,8 +60,11 @@ class SnapshotFile(Snapshots):
     def __getitem__(self, step: int) -> Network:
         if step not in self.steps:
             raise KeyError(step)
-        with open_tensors(self.path, "a film of snapshots") as file:
-            return check_network(read_format_2(self.about, lambda name: file(f"{step}/{name}")))
+        try:
+            with open_tensors(self.path, "a film of snapshots") as file:
+                return check_network(read_format_2(self.about, lambda name: file(f"{step}/{name}")))
+        except InputError as error:
+            raise DamagedError(f"{self.path} cannot be used at step {step}: {str(error).splitlines()[0]}") from None
 
     def __iter__(self) -> Iterator[int]:
         return iter(self.steps)

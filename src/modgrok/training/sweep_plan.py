@@ -63,9 +63,9 @@ def plan_of(
         raise InputError(f"a sweep has no setting {unknown[0]}; there are {', '.join(sorted(SETTINGS))}")
     chosen = {"modulus": mod, **{name: value for name, value in settings.items() if value is not None}}
     first = chosen.pop("seed", 0)
+    if seeds not in range(1, LARGEST_SWEEP + 1) if isinstance(seeds, int) else not (seeds := list(seeds)):
+        raise InputError(f"seeds is how many trainings each setting has, from 1 to {LARGEST_SWEEP:,}, got {seeds}")
     numbers = list(range(first, first + seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
-    if not numbers:
-        raise InputError(f"seeds is how many trainings each setting has, at least 1, got {seeds}")
     varied = {name: listed(name, value) for name, value in chosen.items() if is_list(value)}
     fixed = {name: value for name, value in chosen.items() if name not in varied}
     count = len(numbers) * int(np.prod([len(values) for values in varied.values()]))

@@ -40,11 +40,12 @@ export function debounced(action, wait) {
   return (...values) => { clearTimeout(timer); timer = setTimeout(() => action(...values), wait); };
 }
 
-/** At most one call for each frame, with the newest arguments. */
+/** At most one call for each frame, with the newest arguments; each in a task of its own, so that none is long. */
 export function framed(action) {
   let waiting = null;
+  const act = () => { const now = waiting; waiting = null; action(...now); };
   return (...values) => {
-    if (waiting === null) requestAnimationFrame(() => { const now = waiting; waiting = null; action(...now); });
+    if (waiting === null) requestAnimationFrame(() => setTimeout(act));
     waiting = values;
   };
 }

@@ -57,11 +57,11 @@ export class RunPanel {
   listen() {
     const mine = (action) => (data) => { if (data.run === this.run && this.curves) action(data); };
     const { events } = this.app;
-    events.on("begin", mine(({ step, steps }) => { Object.assign(this, { state: "running", step, steps }); this.drawActions(); this.drawCurves(); this.numbers.set("rate", "compiling"); }));
+    events.on("begin", mine(({ step, steps }) => { Object.assign(this, { state: "running", over: false, step, steps }); this.drawActions(); this.drawCurves(); this.numbers.set("rate", "compiling"); }));
     events.on("point", mine((point) => this.point(point)));
     events.on("table", mine((data) => { if (this.following()) { this.table = bytes(data.cells); this.paintTable(); } }));
     events.on("neurons", mine((data) => { if (this.following()) this.drawNeurons(data); }));
-    events.on("end", mine(({ error, outcome, state }) => { announce(`Training ${state}${outcome ? `: ${outcome}` : ""}`); this.load().then(() => { if (error) replace(this.diagnosis, notice(error)); }); }));
+    events.on("end", mine(({ error, outcome, state }) => { this.over = true; announce(`Training ${state}${outcome ? `: ${outcome}` : ""}`); this.load().then(() => { if (error) replace(this.diagnosis, notice(error)); }); }));
   }
 
   /** Whether the newest state is shown, not an earlier snapshot. */
@@ -69,6 +69,7 @@ export class RunPanel {
 
   open(run) {
     this.run = run || null;
+    this.over = false;
     this.curves = null;
     this.table = null;
     this.body.hidden = true;
@@ -78,16 +79,17 @@ export class RunPanel {
   }
 
   async load() {
-    const { run } = this;
+    const { run } = this, mine = this.loading = Symbol("load");
     if (!run) return;
     try {
       const found = await this.unbegun(run) ?? await get("run", { run });
-      if (run !== this.run) return;
+      if (mine !== this.loading) return;
+      if (this.over && found.state === "running") { setTimeout(() => this.load(), 300); return; }
       this.body.hidden = false;
       this.empty.hidden = true;
       this.show(found);
     } catch (error) {
-      if (run !== this.run) return;
+      if (mine !== this.loading) return;
       this.body.hidden = true;
       this.empty.hidden = false;
       replace(this.empty, notice(error.message));

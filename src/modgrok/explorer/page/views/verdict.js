@@ -17,7 +17,7 @@ class VerdictView {
     this.expected = el("section", { className: "stack tight", "aria-label": "Accuracy to expect" });
     this.evidence = el("section", { className: "stack", "aria-label": "Evidence" });
     this.rest = el("section", { className: "stack tight", "aria-label": "More" });
-    this.probe = el("div", { className: "stack tight", role: "status" });
+    this.probe = el("div", { className: "probe stack tight", role: "status" });
     this.asked = slider("Share of the table to train on", {
       min: 0.05, max: 0.95, step: 0.05, value: 0.5, show: percent,
       oninput: (value) => { this.fraction = value; this.later(); },

@@ -1,0 +1,71 @@
+"""A bounded part of the harness, for every `make test`; `make hostile` runs the whole (tests/hostile/run.py)."""
+
+from __future__ import annotations
+
+import random
+
+import damaged_files
+import expressions
+import numpy as np
+import options
+import pytest
+import run
+import surroundings
+import tables
+from tally import Tally
+
+
+def none_found(tally: Tally, at_least: int) -> None:
+    assert not tally.found, "\n".join(tally.shown)
+    assert sum(tally.tried.values()) >= at_least
+
+
+def test_expressions(monkeypatch):
+    monkeypatch.setattr(expressions, "BATCH", 400)
+    none_found(expressions.run_batch(0), 400)
+
+
+def test_a_wrong_value_would_be_found(monkeypatch):
+    truth = expressions.evaluate
+    monkeypatch.setattr(expressions, "evaluate", lambda tree, values, p: (truth(tree, values, p) + 1) % p)
+    assert expressions.problems("n1 n2 + 3", random.Random(0), must_be_read=True)
+
+
+def test_tables(monkeypatch):
+    monkeypatch.setattr(tables, "SMALL", (2, 3))  # the list of all 4 × 4 tables takes seconds
+    monkeypatch.setattr(tables, "BATCH", 400)
+    none_found(tables.run_batch(0), 400)
+
+
+def test_a_wrong_verdict_would_be_found():
+    sums = np.add.outer(np.arange(3), np.arange(3)) % 3
+    assert tables.truth(sums, 3, False) and not tables.truth(sums, 2, True)
+    assert tables.problems(sums, 3, False, in_class=False) and not tables.problems(sums, 3, False, in_class=True)
+
+
+@pytest.mark.parametrize("name", damaged_files.FORMATS)
+@pytest.mark.usefixtures("unchecked")
+def test_damaged_files(name):
+    none_found(damaged_files.damages(name, every=401), 1)
+
+
+def test_numeric_options():
+    tally = Tally()
+    for command, option, value in options.questions():
+        if value == "-inf":  # refused before any work; the others are tried by `make hostile`
+            tally.trial(command, *options.problems(command, option, value))
+    none_found(tally, 60)
+
+
+def test_streams_that_are_full():
+    assert surroundings.without_streams("classify", "> /dev/full") == []
+
+
+def test_what_was_done_is_remembered(tmp_path, monkeypatch):
+    monkeypatch.setattr(expressions, "TOTAL", 2000)
+    for seconds, left in ((0, 2000), (60, 0), (60, 0)):
+        code = run.main(
+            ["--parts", "a", "--workers", "1", "--seconds", str(seconds), "--out", str(tmp_path / "hostile.json")]
+        )
+        stored = run.json.loads((tmp_path / "hostile.json").read_text())["parts"]["a"]
+        assert code == 0 and stored["left"] == left and stored["trials"] == 2000 - left
