@@ -18,7 +18,7 @@ import time
 import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from functools import cache, partial
 from multiprocessing import get_context
@@ -125,18 +125,19 @@ def answered(asked: Row) -> Row:
 def side_by_side(
     work: Callable[[Any], Any], tasks: Sequence[Any], workers: int, time_limit: float | None = None
 ) -> Iterator[Any]:
-    """Results as they come; after the limit what has not begun is given up."""
+    """Results as they come; what would begin after the limit is left out."""
+    begun = partial(in_time, work, time.time() + time_limit if time_limit else None)
     if workers == 1:
-        yield from map(work, tasks)
+        yield from (result for result in map(begun, tasks) if result is not None)
         return
-    ends = time.monotonic() + (time_limit or float("inf"))
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
-        futures: list[Future[Any]] = [pool.submit(work, task) for task in tasks]
-        for future in as_completed(futures):
-            if time.monotonic() > ends:
-                pool.shutdown(wait=False, cancel_futures=True)
-            if not future.cancelled():
+        for future in as_completed([pool.submit(begun, task) for task in tasks]):
+            if future.result() is not None:
                 yield future.result()
+
+
+def in_time(work: Callable[[Any], Any], ends: float | None, task: Any) -> Any:
+    return work(task) if ends is None or time.time() < ends else None
 
 
 # ------------------------------------------------------------------------------------------------ the whole

@@ -40,6 +40,7 @@ def planted_rows():
                                 | {"effective_rank": 0.4 * r, "unfolding_norm": 1.0, "shifts": 1, "scalings": 1}
                                 | {"characters": 0.5, "entropy": 5.0}
                                 | {"verdict": "in-class" if family == "composed-sum" else "not-in-class"}
+                                | {"verdict_family": "additive" if family == "composed-sum" else None}
                             )
                         network += 1
     return pa.Table.from_pylist(rows, schema=pa.unify_schemas([store.ROWS, ANNOTATIONS]))

@@ -19,7 +19,7 @@ from modgrok.errors import InputError
 from modgrok.files import read_json
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
-from modgrok.loss_law.law import random_features
+from modgrok.loss_law.law import random_odds
 from modgrok.stores import read_columns
 
 
@@ -37,7 +37,14 @@ def test_one_curve_serves_all_settings_of_a_planted_law(census):
     found = law.evaluate(census)
     assert len(found.errors_by_setting) == 18 and found.evaluated == 18 * 40
     assert found.error_one_curve == pytest.approx(0.01, abs=0.005)
-    assert found.error_held_out_settings == pytest.approx(0.01, abs=0.006)
+    assert found.error_left_out is None and found.networks_left_out == 0
+    held = {each.held_out: each for each in found.errors_held_out}
+    assert held["tables"].error == found.error_one_curve and set(held) == {"tables", "families", "moduli", "widths"}
+    assert held["families"].error == pytest.approx(0.01, abs=0.005) and set(held["families"].errors) == set(FAMILIES)
+    assert held["moduli"].errors["61"] < 0.1, "between two others"
+    assert set(held["widths"].errors) == {"250", "500"} and held["widths"].networks == 720
+    best = min(found.errors_by_normalisation, key=lambda row: row.error_first_half)
+    assert best.one_curve_over == "odds over those of random tables" and best.error_second_half < 0.02
     assert found.error_own_curves > found.error_one_curve  # forty tables teach a curve less than 720
     assert all(row.spearman < -0.95 for row in found.errors_by_setting)
     assert [row.family for row in found.errors_by_family] == sorted(FAMILIES)
@@ -47,7 +54,7 @@ def test_the_calibration_knows_the_planted_law(census):
     known = calibrate(census, "modgrok census fit planted")
     assert known.covers == {"modulus": (43, 97), "width": (250, 500), "fraction": (0.3, 0.7), "steps": (1000, 1500)}
     assert known.curve.at(0.6) == pytest.approx(0.64, abs=0.03)
-    between = np.exp(random_features(61, 250, 0.4, 1000) @ known.random_odds)
+    between = random_odds({"modulus": 61, "width": 250, "fraction": 0.4}, known.settings)
     assert between == pytest.approx(np.exp(0.5 + 1.5 * np.log(0.8)), rel=0.01)
     assert max(known.curve.above) < 0.08 and min(known.curve.below) > -0.08
 
@@ -71,7 +78,7 @@ def census_columns(folder):
 
 def test_a_small_census_is_no_calibration(census):
     few = {name: column[(census["modulus"] == 43)] for name, column in census.items()}
-    with pytest.raises(InputError, match="more than 11 settings of several moduli and widths"):
+    with pytest.raises(InputError, match="settings of several moduli and widths"):
         calibrate(few, "")
     without = {name: column[census["family"] != "random"] for name, column in census.items()}
     with pytest.raises(InputError, match="the law needs random tables"):
@@ -128,7 +135,8 @@ def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(fold
         chosen &= (np.asarray(rows["width"]) == 250) & (np.asarray(rows["steps"]) == 1000)
         store.write_rows(tmp_path / name / store.WHOLE, rows.filter(chosen))
     result = run("report", tmp_path / "half")
-    assert result.findings.networks == 40 and result.findings.law.error_held_out_settings is None
+    assert result.findings.networks == 40
+    assert [each.held_out for each in result.findings.law.errors_held_out] == ["tables", "families"]
     with pytest.raises(InputError, match="a report is about training on half of tables"):
         run("report", tmp_path / "less")
 
@@ -145,7 +153,9 @@ def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path):
 def test_words_that_make_no_sense(folder, tmp_path):
     with pytest.raises(InputError, match="query takes 2 arguments: modgrok census query DIR SQL"):
         run("query", folder)
-    with pytest.raises(InputError, match="unknown action 'draw'; there are annotate, report, fit, neighbours, query"):
+    with pytest.raises(
+        InputError, match="unknown action 'draw'; there are annotate, report, fit, neighbours, fractions, query"
+    ):
         run("draw", folder)
     store.claim(store.load_stored_plan(folder), tmp_path / "new")
     for verb in (report, fit):

@@ -100,7 +100,7 @@ def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_
     assert found.verdict == "not-in-class" and reports == [(1, 2), (2, 2)]
     about = found.to_json()["probe"]
     assert (about["value"], about["low"], about["high"], about["source"]) == (None, None, None, "probe")
-    assert "for modulus 43 to 113, not 5" in about["reason"]
+    assert "for modulus 13 to 127, not 5" in about["reason"]
     assert 0 < about["train_loss"] < 1 and 0 <= about["test_accuracy"] <= 1 and about["steps"] == 2
 
 

@@ -17,8 +17,8 @@ def short(monkeypatch):
 
 def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_that_is_all(short):
     for table, reason in (
-        (expression_values("x y", 7), "for modulus 43 to 113, not 7"),
-        (np.zeros((5, 5, 5), int), "for modulus 43 to 113, not 5"),
+        (expression_values("x y", 7), "for modulus 13 to 127, not 7"),
+        (np.zeros((5, 5, 5), int), "for modulus 13 to 127, not 5"),
     ):
         found = probe_function(read_function(table))
         assert (found.expected.value, found.expected.covered, found.expected.source) == (None, False, "probe")

@@ -39,6 +39,7 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("census", "report"): ("census", "report", "planted"),
     ("census", "fit"): ("census", "fit", "planted"),
     ("census", "neighbours"): ("census", "neighbours", "planted"),
+    ("census", "fractions"): ("census", "fractions", "planted"),
     ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
     ("bench", "census"): ("bench", "census", "--plan", "plan.toml"),
     ("bench", "train"): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),

@@ -15,6 +15,7 @@ from modgrok.answers.disguise import disguise
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.errors import InputError
 from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
 from modgrok.results import Result, html_table
@@ -39,7 +40,8 @@ class Answer(Result):
     has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
     one. `redundancy` is the share of test cells with a twin in the training part, `symmetries` what shifts and scalings
     do to a table of two variables and 128 × 128 cells at most, and `expected` the test accuracy to expect of a network
-    that trains on `fraction` of the table. `answer` says it all in two sentences, `explain()` in full.
+    that trains on `fraction` of the table. `enough` is the share of the table from which on half of all trainings grok,
+    for a function in the class. `answer` says it all in two or three sentences, `explain()` in full.
     """
 
     answer: tuple[str, str]
@@ -59,6 +61,7 @@ class Answer(Result):
     fraction: float
     redundancy: float
     expected: Expectation
+    enough: float | None
     probe: Probe | None
     notes: tuple[str, ...]
     seconds: float
@@ -161,6 +164,7 @@ def classify(
         found=found,
         characters=symmetric.characters if symmetric else None,
     )
+    share = enough(asked.table, asked.modulus, found)
     closed = None
     if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
         closed = disguise(found.witness, indices(asked.variables), asked.modulus)
@@ -168,7 +172,7 @@ def classify(
     return Answer(
         answer=(
             f"{asked.title} {wording.what_it_is(found, closed)}.",
-            wording.will_it_learn(expected, fraction),
+            f"{wording.will_it_learn(expected, fraction)}{wording.how_much_is_enough(share)}",
         ),
         expression=asked.expression,
         variables=asked.variables,
@@ -185,6 +189,7 @@ def classify(
         fraction=fraction,
         redundancy=found.redundancy,
         expected=expected,
+        enough=share,
         probe=trained,
         notes=found.notes,
         seconds=time.perf_counter() - started,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgrok.answers.disguise import Disguise
 from modgrok.loss_law.expectation import Expectation, span_text
+from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.results import percent
 from modgrok.separable.classification import Classification, FamilyVerdict
 from modgrok.separable.symmetries import Symmetries
@@ -100,6 +101,14 @@ def will_it_learn(expected: Expectation, fraction: float) -> str:
         f"{lead}: expect {percent(value, 0)} of the unseen cells right, and {span_text(low, expected.high)} in nine "
         "cases of ten."
     )
+
+
+def how_much_is_enough(share: float | None) -> str:
+    """From how much of the table half of the trainings grok, as one more sentence; empty where that is not known."""
+    if share is None:
+        return ""
+    least = fraction_law().fraction[0]
+    return f" It is expected to grok from about {percent(share, 0)} of the table{' or less' * (share <= least)}."
 
 
 def share_text(fraction: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,30 +11,28 @@ import numpy as np
 
 from modgrok.censuses import store
 from modgrok.censuses.law import (
-    FEATURES,
-    STATIONARY,
     Columns,
     LawErrors,
     Setting,
     columns_of,
     evaluate,
-    fit_random,
     held_out,
-    inner_rows,
+    last_step,
     ratios,
     settings_of,
-    several_moduli,
 )
 from modgrok.errors import InputError
 from modgrok.files import write_json
-from modgrok.loss_law.calibration import Calibration, SettingCurve
-from modgrok.loss_law.curve import Curve, cross_validated, fit_curve, with_interval
+from modgrok.loss_law.calibration import Calibration
+from modgrok.loss_law.curve import fit_curve, with_interval
 from modgrok.loss_law.law import SETTING
 from modgrok.results import Result
 from modgrok.training.presets import DEFAULTS
 
 FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale", "model", "loss", "optimiser")
 """Settings that no census varies, or that the law is not fitted across."""
+STEPS = (1000, 1500)
+"""Losses rest between these: the older census measured both, and random tables have the same odds within 2 %."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,36 +75,34 @@ def fit(folder: str | Path, out: str | Path | None = None) -> LawFit:
 
 
 def calibrate(census: Columns, made_by: str) -> Calibration:
-    """The loss law of a census in numbers."""
-    settings = list(settings_of(census))
-    accuracy = census["test_accuracy"]
-    inner = inner_rows(census, settings) if len(settings) > FEATURES else np.zeros(0, bool)
-    if not inner.any():
+    """The loss law of a census in numbers. Its intervals are those of families that the curve has not seen."""
+    known = list(settings_of(census))
+    settings = [setting for setting in known if setting.holds]
+    if not STEPS[0] <= last_step(census) <= STEPS[1]:
         raise InputError(
-            f"a calibration interpolates between more than {FEATURES} settings of several moduli and widths, with "
-            f"random tables and {STATIONARY} steps or more; this census has {len(settings)}"
+            f"a calibration needs trainings of {STEPS[0]} to {STEPS[1]} steps, this census has {last_step(census)}"
         )
-    rows = np.any([s.rows for s in settings], axis=0)
-    ratio = ratios(census, settings)
-    curve = with_interval(fit_curve(ratio[rows], accuracy[rows]), held_out(census, settings)[inner], accuracy[inner])
-    common = several_moduli(settings)
+    if len({s.modulus for s in settings}) < 2 or len({s.width for s in settings}) < 2:
+        raise InputError(
+            "a calibration interpolates between settings of several moduli and widths, with random tables that are not "
+            f"memorised for free; this census has {len(settings)} such settings"
+        )
+    rows, ratio, accuracy = (
+        np.any([s.rows for s in settings], axis=0),
+        ratios(census, settings),
+        census["test_accuracy"],
+    )
+    expected = held_out(census, settings, "families")
+    seen = np.isfinite(expected)
+    curve = with_interval(fit_curve(ratio[rows], accuracy[rows]), expected[seen], accuracy[seen])
     return Calibration(
         made_by=made_by,
-        networks=len(set(census["network"].tolist())),
-        covers={name: span(common, name) for name in SETTING},
+        networks=int(rows.sum()),
+        covers={name: span(settings, name) for name in SETTING} | {"steps": STEPS},
         fixed={name: DEFAULTS[name] for name in FIXED},
-        random_odds=tuple(float(f"{value:.6g}") for value in fit_random(settings)),
         curve=curve.rounded(),
-        settings=tuple(
-            SettingCurve(**s.label(), tables=int(s.rows.sum()), curve=own_curve(census, s).rounded()) for s in settings
-        ),
+        settings=tuple(replace(s.odds(), random_odds=float(f"{s.random_odds:.6g}")) for s in known),
     )
-
-
-def own_curve(census: Columns, setting: Setting) -> Curve:
-    """The curve of one setting over the training loss."""
-    x, accuracy, table = (census[name][setting.rows] for name in ("train_loss", "test_accuracy", "table"))
-    return with_interval(fit_curve(x, accuracy), cross_validated(x, accuracy, table), accuracy)
 
 
 def span(settings: list[Setting], name: str) -> Any:

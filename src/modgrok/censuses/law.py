@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -12,18 +12,13 @@ from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
 from modgrok.errors import InputError
+from modgrok.loss_law.calibration import SettingOdds
 from modgrok.loss_law.curve import cross_validated, fit_curve
-from modgrok.loss_law.law import SETTING, odds, random_features
+from modgrok.loss_law.law import SETTING, holds, odds, random_odds
 from modgrok.results import Result
 from modgrok.training.presets import DEFAULTS
 
 Columns = dict[str, np.ndarray]
-
-STATIONARY = 1000
-"""Steps after which losses are taken as stationary."""
-FEATURES = random_features(1, 1, 1, 1).size
-FREE = 0.05
-"""Below this share unexplained, a random table counts as memorised for free."""
 
 
 class Setting(NamedTuple):
@@ -37,11 +32,15 @@ class Setting(NamedTuple):
     random_odds: float
 
     @property
-    def memorised_for_free(self) -> bool:
-        return bool(self.random_odds < odds(FREE / self.modulus, self.modulus))
+    def holds(self) -> bool:
+        """Whether the law is asked here: not where random tables are memorised for free."""
+        return holds(self.random_odds, self.fraction)
 
     def label(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in SETTING}
+        return {name: getattr(self, name) for name in (*SETTING, "steps")}
+
+    def odds(self) -> SettingOdds:
+        return SettingOdds(self.modulus, self.width, self.fraction, self.random_odds)
 
 
 def columns_of(rows: pa.Table) -> Columns:
@@ -54,15 +53,15 @@ def columns_of(rows: pa.Table) -> Columns:
     return found
 
 
-def settings_of(census: Columns, *, steps: int | None = None) -> Iterator[Setting]:
-    """Every setting with test rows and random tables, at one number of steps or at all stationary ones."""
-    wanted = census["fraction"] < 1
+def settings_of(census: Columns) -> Iterator[Setting]:
+    """Every setting with test rows and random tables, at the last step."""
+    wanted = (census["fraction"] < 1) & (census["steps"] == last_step(census))
     for name in ("learning_rate", "weight_decay"):
         wanted &= census[name] == DEFAULTS[name]
-    wanted &= census["steps"] == steps if steps is not None else census["steps"] >= STATIONARY
-    keys = sorted(set(zip(*(census[name][wanted].tolist() for name in SETTING), strict=True)))
+    names = (*SETTING, "steps")
+    keys = sorted(set(zip(*(census[name][wanted].tolist() for name in names), strict=True)))
     for key in keys:
-        rows = wanted & np.all([census[name] == value for name, value in zip(SETTING, key, strict=True)], axis=0)
+        rows = wanted & np.all([census[name] == value for name, value in zip(names, key, strict=True)], axis=0)
         random = rows & (census["family"] == "random")
         if random.any():
             modulus, width, fraction, measured = key
@@ -101,7 +100,6 @@ class SettingErrors:
     error: float
     error_one_curve: float
     random_unexplained: float
-    memorised_for_free: bool
 
 
 @dataclass(frozen=True)
@@ -117,22 +115,43 @@ class FamilyErrors:
 
 @dataclass(frozen=True)
 class NormalisationError:
-    """The error of one curve for all settings over some normalised loss."""
+    """The error of one curve for all settings over some normalised loss: on the half of the tables on which the best
+    is chosen, and on the other."""
 
     one_curve_over: str
+    error_first_half: float
+    error_second_half: float
+
+
+@dataclass(frozen=True)
+class HeldOutErrors:
+    """The law where all networks of a group are held out together: of a table, a family, a modulus or a width.
+
+    The odds of random tables at a modulus or width that is held out are read off the others. `errors` has the error of
+    every group, but for tables, which are held out in ten folds.
+    """
+
+    held_out: str
+    networks: int
     error: float
+    errors: Mapping[str, float]
 
 
 @dataclass(frozen=True, repr=False)
 class LawErrors(Result):
-    """Cross-validated mean absolute errors of the law over the `evaluated` networks, at the last step."""
+    """Cross-validated mean absolute errors of the law over the `evaluated` networks, at the last step.
+
+    Settings at which the law is not asked are left out; `networks_left_out` there have `error_left_out` with a curve
+    of their own.
+    """
 
     evaluated: int
+    networks_left_out: int
     error_own_curves: float
     error_one_curve: float
-    error_one_curve_not_free: float | None
     error_one_curve_half: float | None
-    error_held_out_settings: float | None
+    error_left_out: float | None
+    errors_held_out: tuple[HeldOutErrors, ...]
     errors_by_normalisation: tuple[NormalisationError, ...]
     errors_by_setting: tuple[SettingErrors, ...]
     errors_by_family: tuple[FamilyErrors, ...]
@@ -146,30 +165,39 @@ class LawErrors(Result):
 
 def evaluate(census: Columns) -> LawErrors:
     """Errors at the last step, on tables that no curve has seen: a curve for each setting, and one for all."""
-    settings = list(settings_of(census, steps=last_step(census)))
+    known = list(settings_of(census))
+    settings = [setting for setting in known if setting.holds]
     if not settings:
-        raise InputError("the law needs random tables at some training fraction below 1; add `random = 8` to the plan")
+        raise InputError(
+            "the law needs random tables at some training fraction from 0.2 to below 1, and not memorised for free; "
+            "add `random = 8` to the plan"
+        )
     accuracy, table, loss = census["test_accuracy"], census["table"], census["train_loss"]
     rows = np.any([setting.rows for setting in settings], axis=0)
     own = np.full(len(accuracy), np.nan)
     for setting in settings:
         k = setting.rows
         own[k] = cross_validated(loss[k], accuracy[k], table[k])
-    ratio = ratios(census, settings)
-    one = np.full(len(accuracy), np.nan)
+    ratio = ratios(census, known)
+    one, left = np.full((2, len(accuracy)), np.nan)
     one[rows] = cross_validated(ratio[rows], accuracy[rows], table[rows])
-    apart = held_out(census, settings)
-    costly = [s.rows for s in settings if not s.memorised_for_free]
+    free = np.isfinite(ratio) & ~rows
+    if free.any():
+        left[free] = cross_validated(ratio[free], accuracy[free], table[free])
     by_family = {str(family): rows & (census["family"] == family) for family in sorted(set(census["family"][rows]))}
     return LawErrors(
         evaluated=int(rows.sum()),
+        networks_left_out=int(free.sum()),
         error_own_curves=error(own, accuracy, rows),
         error_one_curve=error(one, accuracy, rows),
-        error_one_curve_not_free=error(one, accuracy, np.any(costly, axis=0)) if costly else None,
         error_one_curve_half=error_if_any(one, accuracy, rows & (census["fraction"] == 0.5)),
-        error_held_out_settings=error_if_any(apart, accuracy, inner_rows(census, settings) & np.isfinite(apart)),
+        error_left_out=error_if_any(left, accuracy, free),
+        errors_held_out=(
+            HeldOutErrors("tables", int(rows.sum()), error(one, accuracy, rows), {}),
+            *(found for name in GROUPS if (found := held_out_errors(census, settings, name)) is not None),
+        ),
         errors_by_normalisation=tuple(
-            NormalisationError(name, cross_validated_error(census, x, rows))
+            NormalisationError(name, *(cross_validated_error(census, x, part) for part in halves(census, rows)))
             for name, x in normalisations(census, settings).items()
         ),
         errors_by_setting=tuple(
@@ -180,7 +208,6 @@ def evaluate(census: Columns) -> LawErrors:
                 error=error(own, accuracy, s.rows),
                 error_one_curve=error(one, accuracy, s.rows),
                 random_unexplained=s.random_odds / (1 + s.random_odds),
-                memorised_for_free=s.memorised_for_free,
             )
             for s in settings
         ),
@@ -229,33 +256,44 @@ def error_if_any(expected: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -
     return error(expected, accuracy, rows) if rows.any() else None
 
 
-def held_out(census: Columns, settings: list[Setting]) -> Float[np.ndarray, "row"]:
-    """Each setting expected from all others: their curve, and the odds of random tables interpolated between them."""
-    expected = np.full(len(census["steps"]), np.nan)
-    for setting in settings:
-        others = [s for s in settings if s.label() | {"steps": 0} != setting.label() | {"steps": 0}]
-        if len(others) < FEATURES:
-            continue
-        ratio, rest = ratios(census, others), np.any([s.rows for s in others], axis=0)
-        reference = np.exp(random_features(**setting.label()) @ fit_random(others))
-        x = odds(census["train_loss"][setting.rows], setting.modulus) / reference
-        expected[setting.rows] = fit_curve(ratio[rest], census["test_accuracy"][rest]).at(x)
+def halves(census: Columns, rows: Bool[np.ndarray, "row"]) -> tuple[Bool[np.ndarray, "row"], Bool[np.ndarray, "row"]]:
+    """The rows of a random half of the tables, and those of the other half."""
+    names, table = np.unique(census["table"], return_inverse=True)
+    first = np.random.default_rng(0).random(len(names))[table] < 0.5
+    return rows & first, rows & ~first
+
+
+GROUPS = {"families": "family", "moduli": "modulus", "widths": "width"}
+"""What is held out together, by its column."""
+
+
+def held_out_errors(census: Columns, settings: list[Setting], name: str) -> HeldOutErrors | None:
+    """The law's errors with one group held out after the other; None where there is one only."""
+    expected, column = held_out(census, settings, name), census[GROUPS[name]]
+    known, accuracy = np.isfinite(expected), census["test_accuracy"]
+    if not known.any():
+        return None
+    groups = {str(group): known & (column == group) for group in sorted(set(column[known].tolist()))}
+    errors = {group: error(expected, accuracy, rows) for group, rows in groups.items()}
+    return HeldOutErrors(name, int(known.sum()), error(expected, accuracy, known), errors)
+
+
+def held_out(census: Columns, settings: list[Setting], name: str) -> Float[np.ndarray, "row"]:
+    """What is expected of every network by the law of the other groups; NaN where that is not asked."""
+    expected, column = np.full(len(census["steps"]), np.nan), census[GROUPS[name]]
+    rows, ratio = np.any([s.rows for s in settings], axis=0), ratios(census, settings)
+    groups = sorted(set(column[rows].tolist()))
+    for group in groups if len(groups) > 1 else ():
+        others, own = rows & (column != group), rows & (column == group)
+        x = ratio
+        if name != "families":
+            rest = [s for s in settings if getattr(s, GROUPS[name]) != group]
+            x = ratios(census, [interpolated(s, rest) for s in settings if getattr(s, GROUPS[name]) == group])
+            own &= np.isfinite(x)
+        expected[own] = fit_curve(ratio[others], census["test_accuracy"][others]).at(x[own])
     return expected
 
 
-def inner_rows(census: Columns, settings: list[Setting]) -> Bool[np.ndarray, "row"]:
-    """Rows of the settings that, held out, still lie between others: those not at the least modulus."""
-    least = min(s.modulus for s in settings)
-    inner = [s.rows for s in several_moduli(settings) if least < s.modulus]
-    return np.any(inner, axis=0) if inner else np.zeros(len(census["steps"]), bool)
-
-
-def several_moduli(settings: list[Setting]) -> list[Setting]:
-    """The settings whose width was trained at more than one modulus: between these one may interpolate."""
-    return [s for s in settings if len({t.modulus for t in settings if t.width == s.width}) > 1]
-
-
-def fit_random(settings: list[Setting]) -> Float[np.ndarray, "feature"]:
-    """Coefficients of the logarithm of the odds of random tables, by least squares."""
-    features = np.stack([random_features(**s.label()) for s in settings])
-    return np.linalg.lstsq(features, np.log([s.random_odds for s in settings]), rcond=None)[0]
+def interpolated(setting: Setting, rest: list[Setting]) -> Setting:
+    """The setting with the odds of random tables that others tell."""
+    return setting._replace(random_odds=random_odds(setting.label(), [s.odds() for s in rest]))

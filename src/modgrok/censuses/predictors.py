@@ -70,7 +70,7 @@ def whole_table_loss(census: Columns, rows: Bool[np.ndarray, "row"]) -> Float[np
 
 def evaluate(census: Columns) -> tuple[PredictorError, ...]:
     """Errors of every predictor at half of the table, per modulus and width, best first."""
-    settings = [s for s in settings_of(census, steps=last_step(census)) if s.fraction == HALF]
+    settings = [s for s in settings_of(census) if s.fraction == HALF]
     found = []
     for name, meaning in PREDICTORS.items():
         errors, ranks = {}, []

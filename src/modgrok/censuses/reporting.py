@@ -13,6 +13,7 @@ from modgrok.censuses.law import Columns
 from modgrok.censuses.predictors import HALF
 from modgrok.errors import InputError
 from modgrok.files import write_json, write_text
+from modgrok.loss_law.law import FREE, LEAST_FRACTION
 from modgrok.results import Result, plain
 
 
@@ -80,7 +81,7 @@ def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
 def read_annotated(folder: Path) -> Columns:
     """The rows of an annotated census, some of them trained on half of a table."""
     census = law.columns_of(store.read_annotated(folder))
-    if not any(setting.fraction == HALF for setting in law.settings_of(census, steps=law.last_step(census))):
+    if not any(setting.fraction == HALF for setting in law.settings_of(census)):
         raise InputError(f"a report is about training on half of tables, random ones among them; {folder} has none")
     return census
 
@@ -113,9 +114,12 @@ def markdown(found: Findings) -> str:
         "## The loss law",
         "Ten-fold cross-validated mean absolute error of the test accuracy expected from the training loss. "
         "`error`: a curve for each setting; `error one curve`: one curve for all of them over the odds of the loss, "
-        "relative to random tables. `random unexplained` is p times the loss of random tables; below "
-        f"{law.FREE:g} they count as memorised for free.",
+        "relative to random tables. `random unexplained` is p times the loss of random tables; settings where it is "
+        f"below {FREE:g}, where even random tables are memorised for free, are left out, and so is less than "
+        f"{LEAST_FRACTION:g} of the table.",
         law_errors(found.law),
+        *(part for held in found.law.errors_held_out for part in held_out_parts(held)),
+        "One curve over other normalisations, chosen on one half of the tables and measured on the other:",
         table(found.law.errors_by_normalisation),
         "![loss against accuracy](law.png)",
         table(found.law.errors_by_setting),
@@ -143,11 +147,19 @@ def law_errors(found: law.LawErrors) -> str:
     errors = {
         "a curve for each setting": found.error_own_curves,
         "one curve for all settings": found.error_one_curve,
-        "one curve, without settings that memorise random tables for free": found.error_one_curve_not_free,
         "one curve, settings at half of the table": found.error_one_curve_half,
-        "settings that no curve has seen, interpolated between others": found.error_held_out_settings,
+        f"one curve over the {found.networks_left_out:,} networks at settings that are left out": found.error_left_out,
     }
     return table({"curves": text, "mean absolute error": value} for text, value in errors.items())
+
+
+def held_out_parts(found: law.HeldOutErrors) -> list[str]:
+    """The errors of one way to hold networks out; those of tables are among the errors above."""
+    if not found.errors:
+        return []
+    groups = ({found.held_out: group, "error": value} for group, value in found.errors.items())
+    lead = f"With {found.held_out} held out, one at a time: {found.error:.3f} over {found.networks:,} networks."
+    return [lead, table(groups)]
 
 
 def table(found: Iterable[Any], skip: tuple[str, ...] = ()) -> str:

@@ -13,6 +13,7 @@ from rich.table import Table
 
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
+from modgrok.censuses.fractions import fractions
 from modgrok.censuses.neighbourhood import neighbours
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
@@ -30,6 +31,7 @@ modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
        modgrok census neighbours DIR [--out DIR]
+       modgrok census fractions DIR [--out DIR]
        modgrok census query DIR SQL"""
 
 EPILOG = """\
@@ -39,6 +41,7 @@ what it does:
   report      tables and figures, into DIR/report or --out
   fit         the loss law, into DIR/calibration.json or --out
   neighbours  what classify expects of a table: the trainings at the default settings, into DIR or --out
+  fractions   how much of a table is enough for functions in the class: law and phase diagrams, into DIR or --out
   query       ask the table `census` in SQL, one row a network and measured step
 """
 
@@ -48,15 +51,18 @@ SHARED = {
     "seconds": "time taken",
 }
 LAW = {
-    "evaluated": "networks that the errors are taken over: those at the last step, with test rows",
+    "evaluated": "networks that the errors are taken over: at the last step, with test rows, where the law is asked",
+    "networks_left_out": "those where it is not: random tables are memorised for free, or too little is trained on",
     "error_own_curves": "mean absolute error of the law with a curve for each setting, cross-validated",
     "error_one_curve": "the same with one curve for all settings",
-    "error_one_curve_not_free": "the same without settings that memorise random tables for free; or `null`",
     "error_one_curve_half": "the same at half of the table; or `null`",
-    "error_held_out_settings": "at settings that no curve has seen, interpolated between others; or `null`",
-    "errors_by_normalisation": "one object for each: `one_curve_over` what, and its `error`",
+    "error_left_out": "of one curve at the settings that are left out; or `null`",
+    "errors_held_out": "one object for each of `tables`, `families`, `moduli` and `widths` as `held_out`: `networks`, "
+    "`error`, and the `errors` of every group, each held out",
+    "errors_by_normalisation": "one object for each: `one_curve_over` what, `error_first_half` of the tables, on which "
+    "one is chosen, and `error_second_half`",
     "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
-    "`error_one_curve`, `random_unexplained`, `memorised_for_free`",
+    "`error_one_curve`, `random_unexplained`",
     "errors_by_family": "one object for each: `family`, `networks`, `accuracy`, `error`, `error_one_curve`",
 }
 KEYS = {
@@ -97,6 +103,14 @@ KEYS = {
         "errors": "mean absolute errors where `tables`, `families` and `moduli` were held out",
         "coverage": "shares of these that fell into their intervals",
     },
+    "fractions": SHARED
+    | {
+        "made_by": "the command",
+        "modulus": "the least and the largest",
+        "fraction": "the least and the largest",
+        "kinds": "by kind of function: `networks`, `weights` of the law, `by_modulus` (those of p and f alone), and "
+        "how well they hold on moduli held out: `misjudged`, `misjudged_by_modulus`, `edge_error`",
+    },
     "query": {
         "folder": "of the census",
         "column_names": "of the answer",
@@ -114,7 +128,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="PATH",
-        help="where PLAN, report, fit and neighbours write; PLAN writes to census/ by default",
+        help="where PLAN, report, fit, neighbours and fractions write; PLAN writes to census/ by default",
     )
     parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
     parser.add_argument("--ray", metavar="WHERE", help=f"PLAN: {WHERE}")
@@ -170,6 +184,7 @@ ACTIONS = {
     "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
     "neighbours": Action(("DIR",), ("out",), fitted),
+    "fractions": Action(("DIR",), ("out",), lambda args, _, folder: fractions(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
 TRAIN = Action(("PLAN",), ("out", "ray", "part", "time_limit", "train_only"), trained)

@@ -23,7 +23,7 @@ SHOWN_ENTRIES = 24
 """How many entries of g1, g2 and h people see; --json has them all."""
 
 KEYS = {
-    "answer": "two sentences: what the function is, and whether a network will learn it",
+    "answer": "two strings: what the function is, and whether a network will learn it, from how much of the table",
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
     "modulus": "p; `null` for a table whose variables and values differ in number",
@@ -46,6 +46,8 @@ KEYS = {
     "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
     "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
     "lie (all `null` where no trainings are like it), `reason`, and `source` (`table`)",
+    "enough": "of a function in the class, the share of the table from which on half of all trainings reach 99 %; "
+    "`null` where that was not measured, or 0.9 is not enough",
     "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
     "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
     "on), `width`, `steps`, `fraction`, `seconds`; or `null`",

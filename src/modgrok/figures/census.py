@@ -71,7 +71,7 @@ def by_mean(census: Columns, rows: np.ndarray) -> list[str]:
 
 def law_figure(census: Columns) -> Figure:
     """Loss against accuracy at half of the table, one panel for each modulus, and all settings on one curve."""
-    settings = list(law.settings_of(census, steps=law.last_step(census)))
+    settings = list(law.settings_of(census))
     half = largest_by_modulus([s for s in settings if s.fraction == 0.5])
     with drawing(7.2, 2.6 + 2.5 * -(-len(half) // 3)) as figure:
         parts = np.asarray(figure.subfigures(2, 1, height_ratios=[2.5 * -(-len(half) // 3), 2.9])).ravel()
@@ -144,7 +144,7 @@ def verdicts_figure(census: Columns) -> Figure:
 
 def predictors_figure(census: Columns) -> Figure:
     """What is known before training against the test accuracy, at the largest setting with half of the table."""
-    settings = [s for s in law.settings_of(census, steps=law.last_step(census)) if s.fraction == 0.5]
+    settings = [s for s in law.settings_of(census) if s.fraction == 0.5]
     setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
     values = predictors.predictor_values(census, setting.rows)
     names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]

@@ -14,6 +14,8 @@ from modgrok.loss_law.expectation import INTERVAL
 FOLDS = 10
 BINS = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0)
 """Expected accuracies between which errors are counted."""
+MOST_LEVELS = 1000
+"""Levels that a fit begins with; where there are more rows, neighbours share one."""
 FEWEST_ROWS = 20
 """Rows that a bin needs for quantiles of its own; the others have those of all rows."""
 
@@ -54,17 +56,19 @@ def fit_curve(x: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"]) -
     """The falling curve of least absolute error: each of its levels becomes a knot at the level's mean x.
 
     By pooling adjacent violators: going through rising x, the last two levels are joined as long as they do not fall.
-    The level of least absolute error is the median.
+    The level of least absolute error is the median; that of two parts with equal medians is the same.
     """
     order = np.argsort(x, kind="stable")
     x, accuracy = x[order], accuracy[order]
     firsts = np.flatnonzero(np.diff(x, prepend=-np.inf))  # rows of equal x share a level
+    firsts = firsts[:: -(-len(firsts) // MOST_LEVELS)]
     levels: list[tuple[int, float]] = []  # (first row, median)
     for first, end in pairwise([*firsts.tolist(), len(x)]):
         level = float(np.median(accuracy[first:end]))
         while levels and levels[-1][1] <= level:
-            first, _ = levels.pop()
-            level = float(np.median(accuracy[first:end]))
+            first, before = levels.pop()
+            if before != level:
+                level = float(np.median(accuracy[first:end]))
         levels.append((first, level))
     starts = np.array([first for first, _ in levels])
     means = np.add.reduceat(x, starts) / np.diff([*starts, len(x)])

@@ -4,30 +4,39 @@ A two-layer network with weight decay, trained until it rests, keeps a training 
 table is: what a network can only memorise costs norm, and weight decay makes norm cost loss. Complex tables do not
 follow from some of their cells, so the training loss alone tells the test accuracy, along a falling curve.
 
-Each setting has its own curve over the loss L. One curve serves all of them over the ratio
+One curve serves moduli, widths and fractions of all kinds, over the ratio
 
     odds(L) / odds(L of a random table at the same settings),    odds(L) = pL / (1 - pL).
 
 1/p is the loss of the network that always answers 0, so pL is the share of the one-hot tensor that is not explained
 and the odds set it against the explained share; a random table is what nothing but memory can fit.
+
+Where a network memorises even random tables almost for free, its loss measures nothing, and neither does it from very
+little of a table: there the law is silent.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-from jaxtyping import Float
 
 from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.field import factors_text, is_prime
 from modgrok.algebra.function import Given
-from modgrok.loss_law.calibration import calibration
+from modgrok.loss_law.calibration import SettingOdds, calibration
 from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.results import percent
 
-SETTING = ("modulus", "width", "fraction", "steps")
-"""What a census varies: together they choose a curve."""
+SETTING = ("modulus", "width", "fraction")
+"""What a census varies: together they tell the odds of random tables."""
+FREE = 0.05
+"""Below this share unexplained, a random table counts as memorised for free."""
+LEAST_FRACTION = 0.2
+"""From less of a table, low losses come with any accuracy."""
+NEAR = 0.3
+"""Settings so far apart in their logarithms still tell of each other's random tables."""
 
 
 @runtime_checkable
@@ -50,11 +59,27 @@ def odds(train_loss: Any, modulus: Any) -> Any:
     return unexplained / (1 - unexplained)
 
 
-def random_features(modulus: Any, width: Any, fraction: Any, steps: Any) -> Float[np.ndarray, "*row feature"]:
-    """Terms in which the logarithm of the odds of random tables is interpolated: quadratic in logarithms."""
-    units = {61: modulus, 250: width, 0.5: fraction, 1000: steps}
-    a, b, c, d = np.broadcast_arrays(*(np.log(np.asarray(value, float) / unit) for unit, value in units.items()))
-    return np.stack([np.ones_like(a), a, b, c, a * a, b * b, c * c, a * b, a * c, b * c, d], axis=-1)
+def random_odds(setting: Mapping[str, float], settings: Sequence[SettingOdds]) -> float:
+    """The odds of random tables at a setting: as they were measured, or read off the settings around it.
+
+    Their logarithm is fitted there by a quadratic in the logarithms of modulus, width and fraction, in which settings
+    count by how near they are.
+    """
+    for known in settings:
+        if all(getattr(known, name) == setting[name] for name in SETTING):
+            return known.random_odds
+    places = np.log([[getattr(known, name) for name in SETTING] for known in settings])
+    away = places - np.log([setting[name] for name in SETTING])
+    weights = np.sqrt(np.exp(-np.square(away / NEAR).sum(axis=1) / 2) + 1e-12)
+    i, j = np.triu_indices(len(SETTING))
+    terms = np.hstack([np.ones((len(away), 1)), away, away[:, i] * away[:, j]])
+    logs = np.log([known.random_odds for known in settings])
+    return float(np.exp(np.linalg.lstsq(terms * weights[:, None], logs * weights, rcond=1e-6)[0][0]))
+
+
+def holds(random: float, fraction: float) -> bool:
+    """Whether losses tell accuracies where random tables have these odds."""
+    return random / (1 + random) >= FREE and fraction >= LEAST_FRACTION
 
 
 def expected_from_loss(train_loss: float | None, config: Settings) -> Expectation:
@@ -69,16 +94,16 @@ def expected_from_loss(train_loss: float | None, config: Settings) -> Expectatio
         return not_covered("the training loss is not a finite number", "training loss")
     known = calibration()
     setting = {name: getattr(config, name) for name in SETTING}
-    own = next((s for s in known.settings if all(getattr(s, name) == setting[name] for name in SETTING)), None)
-    if own is not None:
-        curve, x = own.curve, train_loss
-        reason = f"from {own.tables} tables at exactly these settings"
-    else:
-        reference = float(np.exp(random_features(**setting) @ np.array(known.random_odds)))
-        curve, x = known.curve, float(odds(train_loss, config.modulus)) / reference
-        reason = f"from {len(known.settings)} other settings, by the odds of random tables between them"
-    value = float(curve.at(x))
-    return Expectation(value, *curve.interval(value), reason, "training loss")
+    random = random_odds(setting, known.settings)
+    if not holds(random, config.fraction):
+        return not_covered(
+            "at these settings even a random table is memorised almost for free (about "
+            f"{percent(random / (1 + random), 1)} of it stays unexplained), so a training loss tells nothing",
+            "training loss",
+        )
+    value = float(known.curve.at(float(odds(train_loss, config.modulus)) / random))
+    reason = f"from {known.networks:,} networks, by the odds of its loss against those of random tables"
+    return Expectation(value, *known.curve.interval(value), reason, "training loss")
 
 
 def why_not_covered(config: Settings) -> str:
@@ -89,8 +114,6 @@ def why_not_covered(config: Settings) -> str:
     for name, (low, high) in known.covers.items():
         if not low <= getattr(config, name) <= high:
             return f"the law was measured for {name} {low:g} to {high:g}, not {getattr(config, name):g}"
-    if not is_prime(config.modulus):
-        return f"the law was measured modulo primes, not {config.modulus} = {factors_text(config.modulus)}"
     for name, value in known.fixed.items():
         if getattr(config, name, value) != value:
             return f"the law was measured with {name} {value}, not {getattr(config, name)}"

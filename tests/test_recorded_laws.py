@@ -1,0 +1,88 @@
+"""The laws that ship follow from the rows that are stored: they are computed again, and single numbers by hand."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from modgrok.answers.classifying import classify
+from modgrok.censuses import fractions, store
+from modgrok.censuses.fitting import calibrate
+from modgrok.censuses.law import columns_of
+from modgrok.errors import InputError
+from modgrok.loss_law.calibration import calibration
+from modgrok.loss_law.curve import BINS
+from modgrok.loss_law.fraction_law import fraction_law
+
+LARGE = Path(__file__).parents[1] / "benchmarks" / "census" / "large"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return columns_of(store.read_annotated(LARGE))
+
+
+def test_the_docs_count_the_networks_and_tables(rows):
+    text = (Path(__file__).parents[1] / "docs" / "census.md").read_text(encoding="utf-8")
+    assert f"{len(rows['network']):,} of its" in text and f"{len(set(rows['table'].tolist())):,} tables" in text
+
+
+def test_the_calibration_follows_from_the_rows(rows):
+    shipped = calibration()
+    found = calibrate(rows, shipped.made_by)
+    assert (found.covers, found.fixed, found.networks) == (shipped.covers, shipped.fixed, shipped.networks)
+    assert len(shipped.curve.below) == len(BINS) - 1
+    for name in ("x", "accuracy", "below", "above"):
+        np.testing.assert_allclose(getattr(found.curve, name), getattr(shipped.curve, name), atol=1e-5)
+    ours, theirs = ([s.random_odds for s in known.settings] for known in (found, shipped))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_the_fraction_law_follows_from_the_rows(rows):
+    shipped = fraction_law()
+    found = fractions.fraction_fit(fractions.class_rows(rows), shipped.made_by)
+    assert set(found.kinds) == {"sum", "product", "relabelled sum", "relabelled product"} == set(shipped.kinds)
+    for kind, law in found.kinds.items():
+        np.testing.assert_allclose(law.weights, shipped.kinds[kind].weights, rtol=1e-3)
+        assert law.networks == shipped.kinds[kind].networks
+        assert law.misjudged == pytest.approx(shipped.kinds[kind].misjudged, abs=1e-3)
+
+
+def test_the_law_of_sums_separates_what_grokked_from_what_did_not(rows):
+    """By hand: trainings on a x + b y modulo primes, at the default width, on either side of c p^-b."""
+    chosen = (rows["family"] == "{a}x + {b}y") & (rows["width"] == 500) & np.isin(rows["modulus"], (11, 17, 31, 61, 97))
+    edge = fraction_law().kinds["sum"].boundary(rows["modulus"][chosen])
+    grokked, beyond = rows["test_accuracy"][chosen] >= 0.99, rows["fraction"][chosen] > edge
+    assert chosen.sum() > 700 and (grokked == beyond).mean() > 0.97
+
+
+@pytest.mark.parametrize(
+    "text, modulus, low, high",
+    [("n1 n2", 11, 0.6, 0.8), ("n1 + n2", 97, 0.1, 0.2), ("n1 + n2", 31, 0.3, 0.4), ("n1^2 + n2^2", 97, 0.1, 0.3)],
+)
+def test_classify_says_how_much_is_enough(text, modulus, low, high):
+    """Between the shares at which the census saw none and all of such trainings grok."""
+    found = classify(text, modulus)
+    assert low <= found.enough <= high
+    assert f"It is expected to grok from about {100 * found.enough:.0f} % of the table." in found.answer[1]
+
+
+@pytest.mark.parametrize("text, modulus", [("n1^2 + n1 n2 + n2^2", 31), ("n1 + n2", 5), ("n1 + n2", 211)])
+def test_nothing_is_said_where_nothing_was_measured(text, modulus):
+    found = classify(text, modulus)
+    assert found.enough is None and "grok" not in found.answer[1]
+
+
+def test_a_planted_edge_is_found():
+    """Planted: sums modulo p grok from a share of 3 / sqrt(p) on, and from no less."""
+    moduli, shares = np.repeat([11, 17, 23, 31, 43, 61, 97], 90), np.tile(np.linspace(0.2, 0.9, 90), 7)
+    grokked = shares > 3 / np.sqrt(moduli) + np.random.default_rng(0).normal(0, 0.02, len(shares))
+    census = {
+        "modulus": moduli, "fraction": shares, "test_accuracy": np.where(grokked, 1.0, 0.5),
+        "variety": np.ones(len(shares)), "redundancy": np.zeros(len(shares)), "kind": np.full(len(shares), "sum"),
+    }  # fmt: skip
+    law = fractions.fraction_fit(census, "").kinds["sum"]
+    np.testing.assert_allclose(law.boundary(np.array([23, 53])), 3 / np.sqrt([23, 53]), atol=0.02)
+    assert law.misjudged < 0.05 and law.edge_error < 0.02
+    with pytest.raises(InputError, match="needs 30 trainings on functions in the class"):
+        fractions.fraction_fit({name: column[:5] for name, column in census.items()}, "")
