@@ -161,8 +161,8 @@ def summarise(result: ItemResult) -> Summary:
     why = "all claims of the caption hold" if not failed else f"not so here: {'; '.join(failed)}"
     if MONOTONE in failed:
         why += (
-            f" (it falls by {measured['fall_of_ipr']:.2f}, since the readouts learn the mean of the answers first; without "
-            f"that constant it falls by {measured['fall_of_waves']:.4f} at most until the network has grokked)"
+            f" (it falls by {measured['fall_of_ipr']:.2f}, since the readouts learn the mean of the answers first; "
+            f"without that constant it falls by {measured['fall_of_waves']:.4f} at most until the network has grokked)"
         )
     return Summary(
         "grokking to 100 %, and a mean IPR that rises monotonically towards the analytical solution's 1",
