@@ -183,7 +183,7 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
         record.last("train_accuracy"),
         record.last("test_accuracy"),
         outcome(record),
-        datetime.fromtimestamp(max(path.stat().st_mtime for path in written)).isoformat(timespec="seconds"),
+        datetime.fromtimestamp(max(path.stat().st_mtime for path in written)).isoformat(timespec="milliseconds"),
     )
 
 
