@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install dev demo test test-slow hostile check docs notebooks lock clean
+.PHONY: install dev demo test browser test-slow hostile check docs notebooks lock clean
 
 # What users need: the package with its extras census, explore and onnx.
 install: $(VENV)/.installed
@@ -66,12 +66,15 @@ demo: install
 	$(BIN)/modgrok paper all --quick --out demo/report
 	@echo; echo "== Everything that was made is in demo/; open the report in a browser:"
 	@echo "$(CURDIR)/demo/report/report.html"
-	@echo "The laboratory in a browser: $(BIN)/modgrok explore"
 	@echo "== And all of it by hand, in a browser: $(BIN)/modgrok explore --runs demo"
 
 # Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.
 test: check
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# The explorer in a real browser: chromium, if there is one.
+browser: dev
+	$(BIN)/python -m pytest -m "browser and not slow" tests/test_explorer_page.py
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

@@ -19,7 +19,10 @@ from explorer_browser import CELLS, CHROMIUM, Explorer, explorer, until, watched
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; `make dev` installs it")
 pytest.importorskip("starlette", reason="the extra explore is not installed; `make dev` installs it")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium"),
+]
 
 VIEWS = ("function", "verdict", "network", "training", "census", "paper")
 HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)
