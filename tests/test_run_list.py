@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from io import StringIO
 
 import numpy as np
@@ -16,6 +18,7 @@ from rich.console import Console
 import modgrok as mg
 from modgrok import cli
 from modgrok.errors import InputError
+from modgrok.locks import locked
 from modgrok.progress import html_bar
 from modgrok.training import live, run_folder, watching
 from modgrok.training.config import TrainConfig
@@ -96,14 +99,15 @@ def test_narrow_terminals_and_pipes_lose_nothing(folder, capsys, monkeypatch):
 TRAINER = """
 import sys, time
 from modgrok.training.runs import train
-train("n1 + n2", 5, width=8, steps=30, out=sys.argv[1], checkpoint_seconds=0, on_point=lambda point: time.sleep(0.3))
+folder, pause = sys.argv[1], float(sys.argv[2])
+train("n1 + n2", 5, width=8, steps=30, out=folder, checkpoint_seconds=0, on_point=lambda point: time.sleep(pause))
 """
 
 
 def test_a_run_of_another_process_is_watched_to_its_end(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(watching, "SECONDS_BETWEEN_LOOKS", 0.02)
-    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run"]) as trainer:
-        while not (tmp_path / "run" / "running.json").exists():
+    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run", "0.3"]) as trainer:
+        while not run_folder.is_running(tmp_path / "run"):
             assert trainer.poll() is None
             time.sleep(0.02)
         assert cli.main(["watch", str(tmp_path / "run")]) == 0
@@ -114,8 +118,19 @@ def test_a_run_of_another_process_is_watched_to_its_end(tmp_path, monkeypatch, c
     assert json.loads(capsys.readouterr().out)["finished"] is True
 
 
+def test_a_folder_that_was_just_taken_is_watched_although_it_has_no_config_yet(tmp_path, folder, monkeypatch):
+    steps = iter(
+        [lambda: shutil.copytree(folder / "plain", tmp_path / "run", dirs_exist_ok=True), lambda: lock.close()]
+    )
+    monkeypatch.setattr(watching.time, "sleep", lambda seconds: next(steps)())
+    with ExitStack() as lock:
+        lock.enter_context(locked(tmp_path / "run"))
+        assert mg.watch(tmp_path / "run", console=Console(file=StringIO())).finished
+    assert next(steps, None) is None, "it waited for the config, and then for the end"
+
+
 def test_watching_a_run_that_was_killed_ends_with_a_sentence(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run"]) as trainer:
+    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run", "60"]) as trainer:
         while not (tmp_path / "run" / "metrics.parquet").exists():
             time.sleep(0.02)
         os.kill(trainer.pid, signal.SIGKILL)

@@ -14,7 +14,7 @@ from modgrok.errors import InputError
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import Point, line_of, live_view
 from modgrok.training.run import Run, load_run, read_curves
-from modgrok.training.run_folder import MADE_BY, METRICS, RESULT, is_running, load_config
+from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, is_running, load_config
 
 SECONDS_BETWEEN_LOOKS = 0.5
 
@@ -30,7 +30,7 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
         The `Run`, as it ended.
     """
     folder, console = Path(folder), console or printing.console(stderr=True)
-    config = load_config(folder)
+    config = begun(folder)
     if console.is_terminal or console.is_jupyter:
         with live_view(config, console, beginning="waiting for its first measurement …") as on_point:
             for point in points(folder):
@@ -39,6 +39,13 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
         for point in points(folder):
             console.print(line_of(point.row, config.steps), soft_wrap=True)
     return ended(folder, config)
+
+
+def begun(folder: Path) -> TrainConfig:
+    """The config of the run in a folder; a process that has just taken the folder is given the time to write it."""
+    while not (folder / CONFIG).exists() and is_running(folder):
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    return load_config(folder)
 
 
 def points(folder: Path) -> Iterator[Point]:
