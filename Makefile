@@ -84,7 +84,7 @@ hostile: dev
 	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
 
 HOSTILE := a,b,c,d,e,f
-SECONDS := 3600
+SECONDS := 36000
 
 check: dev
 	$(BIN)/ruff check $(PYTHON_FILES)

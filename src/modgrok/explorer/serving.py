@@ -21,6 +21,7 @@ HERE = "127.0.0.1"
 PORT, PORTS_TRIED = 8765, 20
 """The usual port; where it is taken and none was asked for, the next free one."""
 SECONDS_TO_CLOSE = 3
+YEAR = 31_536_000
 EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
 
 
@@ -65,6 +66,12 @@ def explore(
         import uvicorn
     except ImportError:
         raise InputError(EXTRA) from None
+    if seconds is not None and not 0 < seconds <= YEAR:
+        raise InputError(
+            f"seconds must be above 0 and at most {YEAR:,} (a year), got {seconds:g}; without it, Ctrl-C ends it"
+        )
+    if not host.strip():
+        raise InputError(f"host must be an address of this machine, got {host!r}; {HERE} is the usual one")
     if census is not None and not Path(census).is_dir():
         raise InputError(f"there is no folder {census}; give that of a census: modgrok census PLAN --out DIR makes one")
     listening = bound(host, port)
