@@ -152,6 +152,11 @@ def show_logits(view: LogitsView, console: Console) -> None:
         say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
     if view.losses:
         console.print(version_table(view))
+    if view.templates is not None and (apart := view.templates.rows_apart):
+        say(
+            console,
+            f"({apart:,} rows without a place in this order, those with a zero in a product, are not counted here)",
+        )
 
 
 def input_shares(shares: dict[str, Any]) -> str:
