@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from modgrok.explorer.encoding import json_bytes
+
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
 SECONDS_TO_END = 8.0
 """How long a child that is asked to end may finish what it writes."""
@@ -142,7 +144,7 @@ class Worker:
     def write(self, message: dict[str, Any]) -> None:
         assert self.process is not None and self.process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.write(json_bytes(message) + b"\n")
 
     async def revive(self) -> None:
         """A new child in place of the one that died, or that is ended now."""
