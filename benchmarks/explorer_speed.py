@@ -1,11 +1,12 @@
-"""How long the explorer's answers take once it is warm: verdicts and compilations modulo 97 and 113.
+"""How fast the explorer is once it is warm: verdicts and compilations modulo 97 and 113, and updates of a training.
 
-    python benchmarks/explorer_answers.py [--out benchmarks/results/explorer-answers.json]
+    python benchmarks/explorer_speed.py [--out benchmarks/results/explorer-speed.json]
 
 starts `modgrok explore` and asks for functions that it was not asked for before: random sums of two and of three
 monomials, random tables, functions in the class, and networks of some of them. For each kind and modulus it reports
 the median, the ninth decile and the worst, of the milliseconds that an answer took and of those that the process which
-computes it was at work. The first few answers of each kind, which import and compile, are not counted.
+computes it was at work. The first few answers of each kind, which import and compile, are not counted. Then it trains
+n1 n2 mod 97 at the default settings for a while, and counts what a page is told of it in every second.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from modgrok.explorer.client import Explorer
 from modgrok.results import json_text
 
 MODULI = (97, 113)
+TRAINED = {"expression": "n1 n2", "mod": 97}
 WARM = 3
 """Answers of each kind and modulus that are not counted."""
 
@@ -94,6 +96,34 @@ def distribution(values: list[float]) -> dict[str, float]:
     return dict(zip(("median", "p90", "worst"), np.quantile(values, [0.5, 0.9, 1]).round(1).tolist(), strict=True))
 
 
+def updates(explorer: Explorer, seconds: int) -> dict[str, Any]:
+    """What a page is told in each whole second after the first update: accuracies and losses anew, a table, neurons."""
+    events = explorer.events()
+    next(events)  # the greeting: from here on nothing is missed
+    status, begun = explorer.post("/api/trainings", TRAINED)
+    assert status == 202, begun
+    first, counts, steps = None, np.zeros(seconds, int), [0]
+    for name, data, _ in events:
+        if name == "end":
+            break
+        if name != "point":
+            continue
+        first = first or time.perf_counter()
+        second = int(time.perf_counter() - first)
+        if second >= seconds:
+            break
+        counts[second] += 1
+        steps.append(data["step"])
+    explorer.post("/api/trainings/stop", {"run": begun["run"]})
+    told = counts[:second]
+    return {
+        **TRAINED,
+        "seconds": len(told),
+        "steps": steps[-1],
+        "updates_per_second": {"mean": told.mean().round(1), "median": np.median(told), "least": told.min()},
+    }
+
+
 def measured(explorer: Explorer, count: int, seed: int) -> Iterator[dict[str, Any]]:
     rng = random.Random(seed)
     for mod in MODULI:
@@ -106,6 +136,7 @@ def measured(explorer: Explorer, count: int, seed: int) -> Iterator[dict[str, An
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=40, help="answers of each kind")
+    parser.add_argument("--seconds", type=int, default=20, help="how long to watch a training")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
@@ -114,8 +145,11 @@ def main() -> None:
         for row in measured(explorer, args.count, args.seed):
             rows.append(row)
             print(f"p = {row['modulus']:3d}  {row['kind']:30s} {row['milliseconds']}  CPU {row['cpu_milliseconds']}")
+        training = updates(explorer, args.seconds)
+    print(json_text(training))
     if args.out:
-        found = {"cores": os.cpu_count(), "load_average_before": load, "seed": args.seed, "rows": rows}
+        about = {"cores": os.cpu_count(), "load_average_before": load, "seed": args.seed}
+        found = about | {"answers": rows, "training": training}
         args.out.write_text(json_text(found, indent=2) + "\n")
 
 
