@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -145,7 +144,6 @@ def warm(inbox: Inbox) -> None:
 def main() -> None:
     from modgrok.compilation_cache import use_compilation_cache
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its children itself
     use_compilation_cache()
     outbox = Outbox(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # whatever prints shall not disturb the replies
@@ -153,6 +151,7 @@ def main() -> None:
     threading.Thread(target=warm, args=(inbox,), daemon=True).start()
     for message in inbox:
         answer(message, inbox, outbox)
+    os._exit(0)  # `warm` may be in the middle of an import, which nobody waits for
 
 
 if __name__ == "__main__":

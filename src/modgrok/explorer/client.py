@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlencode
 
 from modgrok.explorer.encoding import json_bytes
@@ -28,10 +28,12 @@ PATIENCE = 120
 class Explorer:
     """`modgrok explore` in a folder, until `close`."""
 
-    def __init__(self, folder: str | Path, *options: str) -> None:
+    def __init__(self, folder: str | Path, *options: str, stderr: IO[str] | None = None) -> None:
         command = [sys.executable, "-m", "modgrok", "explore", "--no-open", "--port", "0", *options]
         self.folder = Path(folder)
-        self.process = subprocess.Popen(command, cwd=folder, env=environment(), stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True
+        )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
         found = re.search(r":(\d+)/", self.address)

@@ -71,8 +71,13 @@ class Worker:
         self.loop_task = asyncio.create_task(self.work())
 
     async def spawn(self) -> None:
+        """A child in a session of its own: Ctrl-C on a terminal reaches the server alone, which ends its children."""
         self.process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment()
+            *COMMAND,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=environment(),
+            start_new_session=True,
         )
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
@@ -84,6 +89,12 @@ class Worker:
         self.waiting.append(question)
         self.arrived.set()
         return await question.reply
+
+    def refuse_all(self, reason: str) -> None:
+        """Nobody waits for an answer any more."""
+        for question in (*self.waiting, self.current):
+            if question is not None and not question.reply.done():
+                question.reply.set_exception(WorkerDied(reason))
 
     def stop_current(self) -> None:
         """Ask the work that goes on to end at its next chance."""
