@@ -287,10 +287,10 @@ def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page,
     states = []
 
     def hold(route: sync_api.Route) -> None:
-        answer = route.fetch()
+        answer = route.fetch(timeout=1000 * PATIENCE)
         states.append(answer.json()["state"])
         if len(states) == 1:
-            page.request.post("/api/trainings/stop", **stop)
+            page.request.post("/api/trainings/stop", timeout=1000 * PATIENCE, **stop)
             until((server.folder / "runs" / run / "result.json").exists)
         route.fulfill(response=answer)
 
@@ -298,6 +298,7 @@ def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page,
     page.reload()
     page.get_by_role("button", name="Go on").wait_for()
     assert states[0] == "running"
+    page.unroute_all(behavior="ignoreErrors")
 
 
 @pytest.mark.slow
