@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
 
+from modgrok import cli
 from modgrok.explorer.client import PATIENCE, Explorer
 from modgrok.explorer.workers import environment
 
@@ -82,7 +83,7 @@ def test_ctrl_c_at_any_moment_ends_everything_without_a_traceback(moment, code, 
     assert running(str(tmp_path)) == [] and list(tmp_path.iterdir()) == []
 
 
-def test_ctrl_c_while_a_network_trains_leaves_a_run_that_can_go_on(tmp_path):
+def test_ctrl_c_twice_while_a_network_trains_leaves_a_run_that_can_go_on(tmp_path, monkeypatch, capsys):
     with open(tmp_path / "errors", "w+") as errors:
         explorer = Explorer(tmp_path, stderr=errors)
         children = explorer.children()
@@ -96,6 +97,7 @@ def test_ctrl_c_while_a_network_trains_leaves_a_run_that_can_go_on(tmp_path):
         assert not any(Path(f"/proc/{child}").exists() for child in children)
         errors.seek(0)
         assert "Traceback" not in errors.read()
-    run = tmp_path / "runs" / begun["run"]
-    assert not list(run.glob(".*")) and not (run / "running.json").exists()
-    assert 0 < json.loads((run / "result.json").read_text())["step"] < 200_000
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["runs", "--json"]) == 0
+    (run,) = json.loads(capsys.readouterr().out)["runs"]
+    assert (Path(run["folder"]).name, run["state"]) == (begun["run"], "stopped")

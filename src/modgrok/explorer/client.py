@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.workers import environment
 
-PATIENCE = 120
+PATIENCE = 300
 """Seconds until an answer, or the end, is given up; machines that test are busy."""
 
 

@@ -25,6 +25,8 @@ PORT, PORTS_TRIED = 8765, 20
 """The usual port; where it is taken and none was asked for, the next free one."""
 SECONDS_TO_CLOSE = 3
 """How long answers that are on their way may take at the end."""
+SECONDS_OF_GRACE = 2
+"""How long after a second Ctrl-C a training may still save itself."""
 EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
 
 
@@ -83,19 +85,25 @@ def explore(
     class Server(uvicorn.Server):
         """Says when it is ready, and ends its streams itself; signals are held by `signals_held`."""
 
+        loop: asyncio.AbstractEventLoop | None = None
+
         @contextmanager
         def capture_signals(self) -> Generator[None, None, None]:
             yield
 
         def end(self) -> None:
+            """Ends it; who asks again does not wait long for a training to save itself."""
+            if self.should_exit and self.loop is not None:
+                self.loop.call_soon_threadsafe(self.loop.call_later, SECONDS_OF_GRACE, laboratory.end_at_once)
             self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            self.loop = asyncio.get_running_loop()
             await super().startup(sockets)
             if on_ready is not None and not self.should_exit:
                 on_ready(address)
             if seconds is not None:
-                asyncio.get_running_loop().call_later(seconds, self.end)
+                self.loop.call_later(seconds, self.end)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             laboratory.refuse_all()
@@ -123,7 +131,7 @@ def explore(
 
 @contextmanager
 def signals_held(end: Callable[[], None]) -> Iterator[None]:
-    """Ctrl-C and SIGTERM call `end`, however often they come: what ends then, children among it, is never cut short.
+    """Ctrl-C and SIGTERM call `end`, however often they come, and interrupt nothing that ends then.
 
     SIGTERM comes again when all is over, for those who want to know how the process ended.
     """

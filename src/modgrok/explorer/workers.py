@@ -18,8 +18,8 @@ from typing import Any
 from modgrok.explorer.encoding import json_bytes
 
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
-SECONDS_TO_END = 8.0
-"""How long a child that is asked to end may finish what it writes."""
+SECONDS_TO_END = 120.0
+"""How long a child that is asked to end may finish what it writes: a moment, which is long on a busy machine."""
 
 
 class WorkerDied(Exception):
