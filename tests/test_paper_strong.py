@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,7 @@ from strong_rows import strong_points as points
 from strong_rows import strong_rows as rows
 
 from modgrok.errors import InputError
-from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result
+from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result, strong_words
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.rest import Outcome, learned_at, outcome_of
 from modgrok.training.config import TrainConfig
@@ -211,6 +213,38 @@ def test_learning_more_than_twins_and_guesses_is_named():
     result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}), [])
     assert findings(result)["(2n1 + 3n2)^4 - n1^2"] == "beyond"
     assert result.measured["learned_outside_the_class"] == 1
+
+
+def test_what_is_said_about_polynomials_outside_the_class_follows_from_the_rows():
+    """Two kinds of network: both miss the near miss, one learns what no family has, the other does not."""
+    near, free = "(2n1 + 3n2)^4 - n1^2", strong_plan.LEARNED_OUTSIDE[0]
+    square, attention = "x², MSE, AdamW", "transformer 1, MSE, AdamW, LayerNorm"
+    stored = rows(square, {near: 0.05, free: 1.0}) + rows(attention, {near: 0.07, free: 0.25})
+    near_words, whole, apart = strong_words.outside(strong_result.summaries(stored, []))
+    assert near_words.startswith(f"Of Table 2 the near misses are learned nowhere in 2 settings: {near} at most 7.0 %")
+    assert "by 1 of 1 settings with x² networks, and 0 of 1 settings with transformers." in whole
+    assert f"{free} to 100 % or more by all x² networks, and to 25.0 % at most by transformers." in apart
+    alike = rows(square, {near: 1.0, free: 1.0}) + rows(attention, {near: 0.07, free: 1.0})
+    near_words, whole = strong_words.outside(strong_result.summaries(alike, []))
+    assert "are learned 1 times in 2 settings" in near_words and "1 of 1 settings with transformers" in whole
+
+
+def test_what_is_said_about_the_loss_law_follows_from_the_rows():
+    settings = strong_result.summaries(rows("A") + rows("B", {POLYNOMIAL: 0.5}), [])
+    laws = [setting["loss_law"] for setting in settings]
+    words = strong_words.loss_laws(settings)
+    assert f"-0.5 or below in 2 of 2 settings; it runs from {min(laws):.2f} to {max(laws):.2f}" in words
+    weak = strong_words.loss_laws([settings[0], settings[1] | {"loss_law": 0.25}])
+    assert "in 1 of 2 settings (not in B (0.25));" in weak
+
+
+def test_the_page_on_the_strong_hypothesis_is_what_the_stored_rows_say():
+    root = Path(__file__).parents[1]
+    spec = spec_from_file_location("strong_page", root / "benchmarks" / "strong.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.page(strong.stored_result(root / "benchmarks" / "results"))
+    assert (root / "docs" / "strong.md").read_text(encoding="utf-8") == page, "run: python benchmarks/strong.py"
 
 
 def test_the_counterexamples_are_outside_every_family():
