@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 60
-"""Seconds to wait for what takes a moment on an idle machine."""
+PATIENCE = 180
+"""Seconds to wait for what takes a moment on an idle machine; those that test are busy."""
 
 LONG_TASKS = """
 window.longTasks = [];
@@ -90,6 +90,11 @@ def foreign(url: str, address: str) -> bool:
 def complaint(message: Any) -> bool:
     """Errors and warnings; browsers log every answer of status 400 too, which is how a refusal reaches the page."""
     return message.type in ("error", "warning") and "status of 400" not in message.text
+
+
+def still(page: Any) -> bool:
+    """Whether nothing on the page is on its way to another colour or place."""
+    return page.evaluate("document.getAnimations().every((each) => each.playState === 'finished')")
 
 
 def until(condition: Callable[[], bool]) -> None:

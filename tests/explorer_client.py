@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-PATIENCE = 120
+PATIENCE = 300
 """Seconds until a test gives up; machines that test are busy."""
 
 

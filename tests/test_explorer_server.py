@@ -8,6 +8,7 @@ import os
 import signal
 import struct
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from modgrok import cli
 
 LINUX = sys.platform.startswith("linux")
 TINY = {"width": 8, "steps": 60, "snapshots": 4}
+SUM = {"expression": "n1 + n2", "mod": 7}
 
 
 @pytest.fixture(scope="module")
@@ -257,29 +259,38 @@ def test_a_page_that_was_away_gets_what_it_missed_and_one_of_another_time_starts
     other.close()
 
 
+def killed_at_work(server, folder, body):
+    """The run of a training whose process is killed as soon as it is seen to train; None if it was too fast."""
+    killed, told = False, []
+    for name, data, _ in server.events():
+        if name == "hello":
+            _, job = server.post("/api/trainings", body)
+        elif name == "point" and data["step"] > 100 and not killed:
+            killed = True
+            with suppress(FileNotFoundError):  # it has come to its end before we saw this
+                pid = json.loads((folder / "runs" / job["run"] / "running.json").read_text())["pid"]
+                assert pid in server.children()
+                os.kill(pid, signal.SIGKILL)
+        elif name == "worker" and killed:
+            told.append(data["text"])
+            assert server.get("/api/function", expression="n1", mod=5)[0] == 200
+        elif name == "end":
+            assert data["state"] == "finished" and all("goes on from its last checkpoint" in text for text in told)
+            return job["run"] if told else None
+
+
 @pytest.mark.draws
 @pytest.mark.skipif(not LINUX, reason="asks /proc who works")
 def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(server, folder, tmp_path, monkeypatch):
-    settings = {"width": 8, "steps": 1500, "seed": 3}
-    killed, seen = False, []
-    for name, data, _ in server.events():
-        if name == "hello":
-            _, job = server.post("/api/trainings", {"expression": "n1 + n2", "mod": 7, "settings": settings})
-        elif name == "point" and data["step"] > 100 and not killed:
-            mark = json.loads((folder / "runs" / job["run"] / "running.json").read_text())
-            assert mark["pid"] in server.children()
-            os.kill(mark["pid"], signal.SIGKILL)
-            killed = True
-        elif name == "worker":
-            assert "goes on from its last checkpoint" in data["text"]
-            assert server.get("/api/function", expression="n1", mod=5)[0] == 200
-        seen.append(name)
-        if name == "end":
-            break
-    assert data["state"] == "finished" and "worker" in seen
+    """A training that ended before its kill is followed by one of twice as many steps."""
+    steps = 1500
+    settings = {"width": 8, "seed": 3}
+    while not (run := killed_at_work(server, folder, {**SUM, "settings": settings | {"steps": steps}})):
+        steps *= 2
     monkeypatch.chdir(tmp_path)
-    assert cli.main(["train", "n1 + n2", "--mod", "7", "--width", "8", "--steps", "1500", "--seed", "3", "--json"]) == 0
-    same_files(folder / "runs" / job["run"], tmp_path / "runs" / job["run"])
+    words = ["--mod", "7", "--width", "8", "--steps", str(steps), "--seed", "3", "--json"]
+    assert cli.main(["train", "n1 + n2", *words]) == 0
+    same_files(folder / "runs" / run, tmp_path / "runs" / run)
 
 
 @pytest.mark.slow

@@ -77,9 +77,14 @@ def explore(
     started = time.perf_counter()
 
     class Server(uvicorn.Server):
-        """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves."""
+        """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves.
+
+        Who asks a second time does not wait for a training to save itself.
+        """
 
         def handle_exit(self, sig: int, frame: Any) -> None:
+            if self.should_exit:
+                laboratory.end_at_once()
             laboratory.events.close()
             super().handle_exit(sig, frame)
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
-SECONDS_TO_END = 8.0
-"""How long a child that is asked to end may finish what it writes."""
+SECONDS_TO_END = 120.0
+"""How long a child that is asked to end may finish what it writes: a moment, which is long on a busy machine."""
 
 
 class WorkerDied(Exception):
