@@ -1,7 +1,6 @@
 """Sweeps: every combination once, one program for what is traced, and the same rows after a kill."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -77,7 +76,7 @@ def test_the_folder_has_one_table_with_curves(unbroken):
 
 
 KILLED = """
-import sys, time
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from modgrok.training import sweep_plan, sweeps
@@ -85,7 +84,7 @@ from modgrok.training import sweep_plan, sweeps
 def progress(done, total):
     print(done, flush=True)
     if done > 3 * 30:
-        time.sleep(60)
+        sys.stdin.read()  # until it is killed
 
 sweep_plan.LARGEST_PART = 4
 sweeps.progress_bar = lambda console, what: nullcontext(progress)
@@ -96,11 +95,11 @@ sweeps.sweep("n1 n2", 7, seeds=3, width=16, steps=30, weight_decay=[1, 5], out=s
 def test_a_killed_sweep_ends_with_the_same_rows(unbroken, tmp_path):
     """It is killed in its second part; what is there is kept, and parts stay as they were, whatever fits later."""
     folder = tmp_path / "sweep"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True)
-    with process:
-        while int(process.stdout.readline() or 0) <= 3 * 30:
-            assert process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
+    command, pipe = [sys.executable, "-c", KILLED, folder], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert any(int(line) > 3 * 30 for line in process.stdout)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
     assert sorted(path.name for path in folder.iterdir()) == ["part-00000.parquet", "running.json", "sweep.json"]
     resumed = mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
     assert resumed.rows == unbroken.rows
