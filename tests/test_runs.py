@@ -276,7 +276,8 @@ def test_snapshots_are_the_networks_of_their_steps(unbroken):
     np.testing.assert_array_equal(stored.at(60).table(), run.network.table())
     with pytest.raises(InputError, match="no network was kept at step 25; nearest are those at 8 and 22"):
         run.at(25)
-    assert repr(stored.snapshots) == f"<SnapshotFile: {len(FILM)} networks at steps 0 to 60, in {folder}/snapshots.safetensors>"
+    where = folder / "snapshots.safetensors"
+    assert repr(stored.snapshots) == f"<SnapshotFile: {len(FILM)} networks at steps 0 to 60, in {where}>"
     with pytest.raises(InputError, match="at step 25, only the last one, of step 60; train with snapshots=50"):
         replace(run, snapshots={}).at(25)
     with pytest.raises(InputError, match="has no snapshots.safetensors; train with snapshots: --snapshots 50"):

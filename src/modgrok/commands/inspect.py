@@ -153,10 +153,7 @@ def show_logits(view: LogitsView, console: Console) -> None:
     if view.losses:
         console.print(version_table(view))
     if view.templates is not None and (apart := view.templates.rows_apart):
-        say(
-            console,
-            f"({apart:,} rows without a place in this order, those with a zero in a product, are not counted here)",
-        )
+        say(console, f"not counted: {apart:,} rows with an input that has no place in this order, as zero in a product")
 
 
 def input_shares(shares: dict[str, Any]) -> str:
