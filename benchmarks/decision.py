@@ -1,7 +1,7 @@
 """How complete and how fast the decision is: python benchmarks/decision.py [named grid planted] …
 
   named    functions that used to end in `unknown`, and large moduli: verdict and time
-  grid     (n1^k + n2^l)^e and ((n1^k + a)(n2^l + b))^e with exponents up to 12, drawn with a fixed seed
+  grid     (n1^k + n2^l)^e and ((n1^k + a)(n2^l + b))^e with exponents up to 12, drawn with a fixed seed (1728: all)
   planted  functions of the form of twelve kinds: how many end in `unknown`; none may be refuted
 
 Writes benchmarks/results/decision.json, where parts that were not run keep what they were. `--limit SECONDS` measures

@@ -26,6 +26,8 @@ os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")
 # Kernels by LLVM alone and in one piece take half as long to compile. Later versions of XLA stop at flags they lack.
 if version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1")
+# XLA complains where a busy machine takes long over a compilation; some tests look at all that a command says.
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("PYTHONWARNINGS", ",".join(f"ignore:{TORN.format(what)}" for what in ("reading", "writing")))
 
 import jax  # noqa: E402
@@ -54,6 +56,11 @@ def checked(**how: Any) -> Callable[[Any], Any]:
 if os.environ.get("MODGROK_SHAPES") != "off":
     jaxtyped, jaxtyping.jaxtyped = jaxtyping.jaxtyped, checked
     jaxtyping.install_import_hook("modgrok", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+
+from modgrok import progress  # noqa: E402
+
+# Signs of life come after seconds of work, so they would come or not as the machine is busy or not.
+progress.QUIET_SECONDS = 3600.0
 
 # Machines with few, busy cores: no deadline for a single example, and the same examples on every run.
 settings.register_profile(

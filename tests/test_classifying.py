@@ -136,5 +136,32 @@ def test_a_table_of_any_shape_is_decided_and_its_unknown_cells_are_predicted():
     assert "unknown cells" in found._repr_html_() and found.to_json()["function"]["known_cells"] == 11
 
 
+def test_an_answer_about_unknown_cells_claims_no_more_than_the_known_ones():
+    table = table_of(lambda a, b: a + b, 11)
+    table[0, :5] = -1
+    found = classify(table)
+    assert found.answer[0].endswith("agrees in its 116 known cells with a sum, n1 + n2.")
+    assert found.to_json()["predicted"] == table_of(lambda a, b: a + b, 11).tolist()
+    assert classify("n1 + n2", 5).to_json()["predicted"] is None
+    table[5:] = table_of(lambda a, b: a**2 + a * b + b**2, 11)[5:]
+    assert classify(table).answer[0].endswith("that is proved, whatever its unknown cells hold.")
+
+
+def test_symmetries_are_told_in_the_names_of_the_variables_and_only_where_they_were_counted():
+    assert "shifts (n3 + s, n5 + t) and 4 of the 16 scalings (s n3, t n5)" in classify("n3 + n5", 5).facts()["symmetry"]
+    assert classify("n1^2 + n1 n2", 5).facts()["symmetry"].startswith("4 of the 16 scalings")
+    scaled = classify("n1 n2", 9).facts()["symmetry"]  # (2n1, n2) doubles it, which nobody counts modulo 9
+    assert scaled.startswith("no shift permutes its values; ") and "scaling" not in scaled
+
+
+def test_an_unknown_about_many_groups_names_no_single_one():
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 17, 53)[(rng.integers(0, 53, 30)[:, None] + rng.integers(0, 53, 40)) % 53]
+    found = classify(np.where(rng.random(table.shape) < 0.3, -1, table), effort=0.01)
+    (family,) = found.families
+    assert found.verdict == "unknown" and family.group == "any group up to Z_160"
+    assert "below 1 " not in family.verdict.excluded and "and all from order" in family.verdict.excluded
+
+
 def check_known(table: np.ndarray, predicted: np.ndarray) -> bool:
     return bool((predicted == table)[table >= 0].all())

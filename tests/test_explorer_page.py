@@ -15,16 +15,28 @@ from collections.abc import Iterator
 from urllib.parse import quote, unquote
 
 import pytest
-from explorer_browser import CELLS, CHROMIUM, Explorer, explorer, until, watched_page
+from explorer_browser import CELLS, CHROMIUM, PATIENCE, Explorer, explorer, still, until, watched_page
+
+import modgrok as mg
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; `make dev` installs it")
 pytest.importorskip("starlette", reason="the extra explore is not installed; `make dev` installs it")
+expect = sync_api.expect
+expect.set_options(timeout=1000 * PATIENCE)
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium"),
 ]
 
-VIEWS = ("function", "verdict", "network", "training", "census", "paper")
+VIEWS = {
+    "function": ".facts a",
+    "verdict": ".answer h2",
+    "network": ".tiles dd:has-text('100 %')",
+    "training": ".settings button:enabled",
+    "census": ".scatter canvas",
+    "paper": ".card",
+}
+"""Each view, and what is there once it shows all that it has."""
 HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)
 
 
@@ -53,6 +65,12 @@ def open_view(page: sync_api.Page, view: str, expression: str = "n1 n2", mod: in
     page.goto(f"/?expression={quote(expression)}&mod={mod}&view={view}{more}")
 
 
+def open_whole_view(page: sync_api.Page, view: str) -> None:
+    open_view(page, view)
+    page.locator(VIEWS[view]).first.wait_for()
+    until(lambda: still(page))
+
+
 def cells(page: sync_api.Page) -> list[list[str]]:
     return page.locator("canvas.cells[data-rows]").first.evaluate(CELLS)
 
@@ -75,10 +93,10 @@ def test_a_cell_says_its_value_to_mouse_and_keys(page):
     page.locator("canvas.cells[data-rows='97']").wait_for()
     size = table.bounding_box()["width"] / 97
     table.hover(position={"x": 34.5 * size, "y": 12.5 * size})
-    assert page.locator(".readout").first.text_content() == f"n1 = 12, n2 = 34: value {12 * 34 % 97}"
+    expect(page.locator(".readout").first).to_have_text(f"n1 = 12, n2 = 34: value {12 * 34 % 97}")
     table.press("ArrowDown")
     table.press("ArrowRight")
-    assert page.locator("#live").text_content() == f"n1 = 13, n2 = 35: value {13 * 35 % 97}"
+    expect(page.locator("#live")).to_have_text(f"n1 = 13, n2 = 35: value {13 * 35 % 97}")
 
 
 def test_a_sum_in_disguise_falls_into_stripes(page):
@@ -103,8 +121,8 @@ def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
     assert (first, second) == ("n1^n2 + 3", "   ^")
     page.locator("#expression").fill("n1^2 + 3")
     page.locator("math").wait_for()
-    assert not trouble.is_visible()
-    assert "expression=n1%5E2" in page.url
+    expect(trouble).not_to_be_visible()
+    page.wait_for_url("**expression=n1%5E2*")
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=("script", "image", "long"))
@@ -123,7 +141,7 @@ def test_an_own_table_is_read_and_judged(page, server):
     page.wait_for_url("**table=*")
     page.locator("canvas.cells[data-rows='7']").wait_for()
     page.get_by_role("link", name="Verdict").click()
-    assert "sum" in page.locator(".answer h2").text_content()
+    expect(page.locator(".answer h2")).to_contain_text("sum")
 
 
 # ---------------------------------------------------------------------------------------------- verdict
@@ -132,8 +150,8 @@ def test_an_own_table_is_read_and_judged(page, server):
 def test_a_verdict_comes_with_its_witness(page):
     open_view(page, "verdict", "(2n1 + 3n2)^4", 97)
     assert "is a sum in disguise" in page.locator(".answer h2").text_content()
-    assert page.locator(".witness canvas").count() == 3
-    assert page.locator("canvas.cells[aria-label*='stripes']").is_visible()
+    expect(page.locator(".witness canvas")).to_have_count(3)
+    expect(page.locator("canvas.cells[aria-label*='stripes']")).to_be_visible()
 
 
 def test_a_refusal_is_drawn_into_the_table(page):
@@ -176,27 +194,24 @@ def test_an_input_flows_through_the_plan(page):
     page.locator("dd", has_text=re.compile("^28$")).wait_for()
     a, b = 12, 34
     steps = [a**4 * b, a**2 * b**2, a * b**3, 2 * a**4 * b + a**2 * b**2, 2 * a**4 * b + a**2 * b**2 + 3 * a * b**3]
-    page.locator(".plan .expert .value").nth(4).wait_for()
-    assert page.locator(".plan .expert .value").all_text_contents() == [str(step % 97) for step in steps]
+    expect(page.locator(".plan .expert .value")).to_have_text([str(step % 97) for step in steps])
     page.locator(".plan .expert").first.press("Enter")
     page.get_by_text("Expert e1: what its neurons do").wait_for()
-    assert page.locator(".blocks canvas").count() == 3 == page.locator(".blocks .circle").count()
+    expect(page.locator(".blocks canvas")).to_have_count(3)
+    expect(page.locator(".blocks .circle")).to_have_count(3)
     for link in page.locator("a[download]").all():
-        answer = page.request.get(link.get_attribute("href"))
+        answer = page.request.get(link.get_attribute("href"), timeout=1000 * PATIENCE)
         assert answer.ok and "attachment" in answer.headers["content-disposition"]
 
 
 def test_fewer_frequencies_are_fewer_neurons(page):
     open_view(page, "network", "n1 + n2", 23)
     page.get_by_label("chosen").check(force=True)
-    width = page.locator(".tiles dd").first
-    seen = []
-    for frequencies in ("8", "2"):
+    widths = [mg.compile("n1 + n2", 23, frequencies=frequencies).width for frequencies in (8, 2)]
+    assert widths[0] > widths[1]
+    for frequencies, width in zip(("8", "2"), widths, strict=True):
         page.locator("input[type=range]").first.fill(frequencies)
-        until(lambda: width.text_content() not in (*seen, "–"))
-        page.wait_for_load_state("networkidle")
-        seen.append(width.text_content())
-    assert int(seen[0]) > int(seen[1])
+        expect(page.locator(".tiles dd").first).to_have_text(str(width))
 
 
 # ---------------------------------------------------------------------------------------------- training
@@ -229,9 +244,8 @@ def test_a_training_is_watched_left_and_found_again(page, server):
     run = server.folder / "runs" / unquote(page.url.split("run=")[1])
     result = json.loads((run / "result.json").read_text())
     assert result["step"] == 3000
-    label = page.locator("canvas.cells").get_attribute("aria-label")
-    assert f"of {result['test_rows']} test cells" in label
-    assert f"of {result['train_rows']} training cells" in label
+    counts = f"of {result['test_rows']} test cells .* of {result['train_rows']} training cells"
+    expect(page.locator("canvas.cells")).to_have_attribute("aria-label", re.compile(counts))
     page.get_by_label("Snapshot", exact=True).fill("0")
     page.get_by_text("at step 0,").wait_for()
     page.get_by_role("button", name="Look inside").click()
@@ -243,6 +257,7 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     start_training(page, width=32, steps=200000, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
     start_training(page, width=32, steps=200000, seed=2)
+    page.wait_for_url("**seed2*")
     page.locator(".run-line", has_text="waiting").wait_for()
     page.get_by_role("button", name="Stop", exact=True).click()
     page.locator(".run-line", has_text="waiting").wait_for(state="detached")
@@ -251,6 +266,8 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("button", name="Go on").wait_for()
     page.reload()
+    page.get_by_role("button", name="Go on").wait_for()
+    until(lambda: shown_step(page) > 0)
     before = shown_step(page)
     page.get_by_role("button", name="Go on").click()
     until(lambda: shown_step(page) > before)
@@ -258,12 +275,38 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     page.get_by_role("button", name="Go on").wait_for()
 
 
+def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page, server):
+    """The page asks how the run is; before it has the answer the run ends, which it hears of at once."""
+    open_view(page, "training", "n1 + n2", 7)
+    start_training(page, width=32, steps=200000, seed=5)
+    page.wait_for_url("**run=*")
+    until(lambda: shown_step(page) > 0)
+    run = unquote(page.url.split("run=")[1])
+    token = page.locator("meta[name=modgrok-token]").get_attribute("content")
+    stop = {"data": {"run": run}, "headers": {"X-Modgrok-Token": token}}
+    states = []
+
+    def hold(route: sync_api.Route) -> None:
+        answer = route.fetch(timeout=1000 * PATIENCE)
+        states.append(answer.json()["state"])
+        if len(states) == 1:
+            page.request.post("/api/trainings/stop", timeout=1000 * PATIENCE, **stop)
+            until((server.folder / "runs" / run / "result.json").exists)
+        route.fulfill(response=answer)
+
+    page.route("**/api/run?*", hold)
+    page.reload()
+    page.get_by_role("button", name="Go on").wait_for()
+    assert states[0] == "running"
+    page.unroute_all(behavior="ignoreErrors")
+
+
 @pytest.mark.slow
 def test_a_worker_that_is_killed_is_started_again_and_its_run_goes_on(page, server):
     open_view(page, "training", "n1 n2", 11)
     start_training(page, width=64, steps=20000, seed=3)
     until(lambda: shown_step(page) > 2000)
-    for pid in server.workers():
+    for pid in server.children():
         os.kill(pid, signal.SIGKILL)
     page.locator(".notice", has_text="started again").wait_for()
     page.get_by_text("20,000 of 20,000").wait_for()
@@ -293,27 +336,29 @@ def test_a_dot_of_the_census_opens_its_function(page, family):
     page.wait_for_url(f"**family={family}*")
     page.locator("main").get_by_label("Modulus").select_option("97")
     page.wait_for_url("**modulus=97*")
-    page.wait_for_load_state("networkidle")
+    shown = page.request.get(f"/api/census?family={family}&modulus=97", timeout=1000 * PATIENCE).json()["shown"]
     scatter = page.locator(".scatter")
+    expect(scatter).to_have_attribute("aria-label", re.compile(f"Scatter of {shown:,} trainings"))
     for _ in range(3):
         scatter.press("ArrowRight")
+    expect(page.locator(".readout").last).to_contain_text(f" mod 97 · {family} · ")
     said = page.locator(".readout").last.text_content()
-    assert " mod 97 · " in said
     expression = said.split(" mod 97 · ")[0]
     assert (expression == "a table") == (family == "relabelled-sum")
     scatter.press("Enter")
     page.wait_for_url("**view=verdict*")
     page.locator(".answer h2").wait_for()
-    assert page.locator("#expression").input_value() == ("" if expression == "a table" else expression)
+    expect(page.locator("#expression")).to_have_value("" if expression == "a table" else expression)
 
 
 def test_an_item_of_the_paper_shows_published_beside_measured(page):
     open_view(page, "paper")
     card = page.locator(".card", has_text="Figure 1")
-    assert "published" in card.text_content() and "measured" in card.text_content()
+    expect(card).to_contain_text("published")
+    expect(card).to_contain_text("measured")
     card.locator("summary").click()
     card.locator("table").first.wait_for()
-    assert card.get_by_role("button", name="Compute it here").is_visible()
+    expect(card.get_by_role("button", name="Compute it here")).to_be_visible()
 
 
 # ---------------------------------------------------------------------------------------------- for everyone
@@ -337,7 +382,7 @@ def test_the_page_can_be_used_without_a_mouse(page):
             break
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    assert page.locator("#live").text_content() == "n1 = 1, n2 = 0: value 1"
+    expect(page.locator("#live")).to_have_text("n1 = 1, n2 = 0: value 1")
 
 
 @pytest.mark.slow
@@ -359,9 +404,7 @@ def test_no_view_has_a_barrier_that_axe_knows(page, theme, rules):
     page.emulate_media(color_scheme=theme)
     found = {}
     for view in VIEWS:
-        open_view(page, view)
-        page.wait_for_load_state("networkidle")
-        time.sleep(0.3)
+        open_whole_view(page, view)
         for barrier in axe.Axe().run(page, options=rules).response["violations"]:
             found[view, barrier["id"]] = [node["html"][:200] for node in barrier["nodes"]][:3]
     assert found == {}
@@ -370,8 +413,7 @@ def test_no_view_has_a_barrier_that_axe_knows(page, theme, rules):
 def test_a_narrow_page_does_not_scroll_sideways(page):
     page.set_viewport_size({"width": 390, "height": 800})
     for view in VIEWS:
-        open_view(page, view)
-        page.wait_for_load_state("networkidle")
+        open_whole_view(page, view)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, view
 
 
@@ -380,5 +422,5 @@ def test_the_theme_can_be_chosen_and_is_kept(page):
     page.goto("/")
     page.get_by_role("button", name="Dark").click()
     page.reload()
-    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
-    assert page.get_by_role("button", name="Light").is_visible()
+    expect(page.locator("html[data-theme=dark]")).to_be_attached()
+    expect(page.get_by_role("button", name="Light")).to_be_visible()

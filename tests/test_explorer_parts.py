@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
+import signal
 import struct
 import sys
 from dataclasses import replace
@@ -17,10 +19,13 @@ from modgrok.explorer import censuses, functions, networks, papers, serving, set
 from modgrok.explorer import events as stream
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
+from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
 from modgrok.training.runs import train
 
+PATIENCE = 60
+"""Seconds until a test gives up; machines that test are busy."""
 PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
 
 
@@ -154,7 +159,7 @@ def test_a_training_survives_some_deaths_of_its_child(deaths, state):
         jobs = Jobs(Mortal(deaths), events)
         jobs.start()
         jobs.add("training", "training", "n1 mod 5", {}, run="a")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             while jobs.jobs:
                 await asyncio.sleep(0)
         await jobs.close()
@@ -178,15 +183,19 @@ def test_the_queue_is_finite_and_what_waits_can_be_taken_out():
     asyncio.run(check())
 
 
-@pytest.mark.parametrize("command, words", [(("sleep", "60"), "more than 0.2 seconds"), (("cat",), "started again")])
-def test_a_child_that_takes_too_long_or_talks_nonsense_is_replaced(monkeypatch, command, words):
+@pytest.mark.parametrize(
+    "command, patience, words",
+    [(("sleep", "600"), 0.2, "more than 0.2 seconds"), (("cat",), None, "started again")],
+    ids=["silence", "nonsense"],
+)
+def test_a_child_that_takes_too_long_or_talks_nonsense_is_replaced(monkeypatch, command, patience, words):
     monkeypatch.setattr("modgrok.explorer.workers.COMMAND", command)  # cat repeats the question: that is no reply
 
     async def check():
-        worker = Worker("useless", patience=0.2)
+        worker = Worker("useless", patience=patience)
         await worker.start()
         first = worker.process.pid
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(WorkerDied, match=words):
                 await worker.ask("function", {})
             assert worker.process.pid != first and worker.restarts == 1
@@ -199,17 +208,41 @@ def test_a_question_that_nobody_waits_for_is_not_asked(monkeypatch):
     monkeypatch.setattr("modgrok.explorer.workers.COMMAND", ("cat",))
 
     async def check():
-        worker = Worker("useless", patience=5)
+        worker = Worker("useless")
         wanted, unwanted = (asyncio.ensure_future(worker.ask("function", {})) for _ in range(2))
         await asyncio.sleep(0)
         unwanted.cancel()
         await worker.start()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(WorkerDied):
                 await wanted
-            await asyncio.sleep(0.05)
-            assert worker.asked == 1 and not worker.waiting
+            while worker.waiting:
+                await asyncio.sleep(0)
+            assert worker.asked == 1
             await worker.close()
+
+    asyncio.run(check())
+
+
+def test_who_asks_a_second_time_does_not_wait_for_a_training_to_save_itself(monkeypatch, tmp_path):
+    monkeypatch.setattr("modgrok.explorer.workers.COMMAND", ("sleep", "600"))  # it does not hear that stdin ends
+
+    async def check():
+        laboratory = Laboratory(runs=tmp_path, report=tmp_path, census=None)
+        await laboratory.open()
+        trainer = laboratory.trainer
+        training = asyncio.ensure_future(trainer.ask("training", {}))
+        async with asyncio.timeout(PATIENCE):
+            while trainer.current is None:
+                await asyncio.sleep(0)
+            closing = asyncio.ensure_future(laboratory.close())
+            while not trainer.process.stdin.is_closing():
+                await asyncio.sleep(0)
+            assert trainer.process.returncode is None
+            laboratory.end_at_once()
+            await closing
+        assert trainer.process.returncode == -signal.SIGKILL and trainer.restarts == 0
+        training.cancel()
 
     asyncio.run(check())
 
@@ -273,6 +306,11 @@ def test_the_lines_of_a_proof_hold_so_many_equal_cells_that_the_group_is_too_sma
             most[value] = max(most.get(value, 1), count)
     others = {value for row in table[1:] for value in row[1:]} - set(most)
     assert sum(most.values()) + len(others) > 96
+    shown, of_all = re.search(r"makes (\d+) of the (\d+)", proof["note"]).groups()
+    assert (
+        proof["rows"] == [19] and f"{of_all} in all" in proof["text"]
+    )  # one total, in the sentence and below the table
+    assert int(shown) == max(most.values()) + len({value for row in table[1:] for value in row[1:]}) - 1
     assert found["expected_accuracy"]["value"] is not None and "%" in found["expected_text"]
 
 

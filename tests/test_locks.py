@@ -1,5 +1,6 @@
 """A folder belongs to the process that writes to it: the second is refused, and a dead one leaves nothing behind."""
 
+import fcntl
 import json
 import os
 import re
@@ -8,9 +9,11 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from modgrok import locks
 from modgrok.censuses import runner
 from modgrok.errors import InputError
 from modgrok.locks import RUNNING, holder, locked
@@ -19,6 +22,8 @@ from modgrok.training.config import TrainConfig
 from modgrok.training.runs import train_config
 from modgrok.training.sweeps import sweep
 
+PATIENCE = 120
+"""Seconds until a test gives up on others, which may be stopped at any line of theirs."""
 HOLD = """
 import sys
 import threading
@@ -86,6 +91,29 @@ def test_a_mark_that_says_nothing_holds_nothing(tmp_path, text):
         pass
 
 
+DEAD = json.dumps({"pid": 2**22 + 1, "host": os.uname().nodename})
+
+
+@pytest.mark.parametrize("mark", ["", DEAD], ids=["new", "left behind"])
+def test_who_only_looks_is_in_nobody_s_way_though_it_is_stopped_as_it_does(tmp_path, monkeypatch, mark):
+    (tmp_path / RUNNING).write_text(mark)
+    looker = os.open(tmp_path / RUNNING, os.O_RDONLY)
+    assert locks.free(looker, looking=True)
+    assert holder(tmp_path / RUNNING) is None, "two that look are not taken for one that writes"
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        if len(waits) == 20 * locks.ATTEMPTS:  # the looker goes on
+            fcntl.flock(looker, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(locks, "time", SimpleNamespace(sleep=sleep))
+    with locked(tmp_path):
+        assert holder(tmp_path / RUNNING).pid == os.getpid()
+    os.close(looker)
+    assert len(waits) == 20 * locks.ATTEMPTS
+
+
 def test_parts_go_beside_each_other_but_not_beside_the_whole(other, tmp_path):
     other(tmp_path, "1-of-2")
     with locked(tmp_path, "2-of-2"):
@@ -99,13 +127,13 @@ def test_parts_go_beside_each_other_but_not_beside_the_whole(other, tmp_path):
 
 def test_of_many_that_take_over_at_once_one_has_the_folder(tmp_path):
     """The race of a takeover: all of them find the mark of a dead process."""
-    (tmp_path / RUNNING).write_text(json.dumps({"pid": 2**22 + 1, "host": os.uname().nodename}))
+    (tmp_path / RUNNING).write_text(DEAD)
     took = []
 
     def taker() -> None:
         try:
             with locked(tmp_path):
-                took.append(holding.release() or held.wait(10))
+                took.append(holding.release() or held.wait(PATIENCE))
         except InputError:
             refused.release()
 
@@ -113,7 +141,7 @@ def test_of_many_that_take_over_at_once_one_has_the_folder(tmp_path):
     threads = [threading.Thread(target=taker) for _ in range(8)]
     for thread in threads:
         thread.start()
-    assert holding.acquire(timeout=10) and all(refused.acquire(timeout=10) for _ in range(7))
+    assert holding.acquire(timeout=PATIENCE) and all(refused.acquire(timeout=PATIENCE) for _ in range(7))
     held.set()
     for thread in threads:
         thread.join()

@@ -36,7 +36,7 @@ class Installed(NamedTuple):
         """What a program of the environment prints; nothing of this test's own environment may help it."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         command = [str(self.environment / "bin" / program), *arguments]
-        done = subprocess.run(command, cwd=self.folder, env=inherited, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(command, cwd=self.folder, env=inherited, capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

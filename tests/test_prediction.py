@@ -191,6 +191,7 @@ def test_the_nearest_trainings_speak_and_far_ones_do_not():
     assert (found.value, round(found.low, 3), round(found.high, 3)) == (0.5, 0.472, 0.528)
     raised = expected_at(np.eye(len(COORDINATES))[0] * 50, known, guess=0.6)
     assert (raised.value, raised.high, round(raised.low, 3)) == (0.6, 0.6, 0.472)
+    assert "half reached 50 % or more" in raised.reason and "commonest value alone stands in 60 %" in raised.reason
     assert not expected_at(np.eye(len(COORDINATES))[0] * 130, known, guess=0.0).covered
 
 
@@ -204,7 +205,7 @@ def test_the_trainings_cover_what_the_docs_say():
 def test_an_expectation_in_one_line():
     assert (
         repr(Expectation(0.5, 0.4, 0.999, "", "probe"))
-        == "<Expectation: expected test accuracy 50.0 % (40 to 99 %), from a probe>"
+        == "<Expectation: expected test accuracy 50 % (40 to 99 %), from a probe>"
     )
     assert (
         repr(Expectation(None, None, None, "why", "table"))

@@ -233,7 +233,7 @@ def test_a_browser_shows_every_picture_without_an_error(folder, tmp_path, width)
     flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
     command = [browser, *flags.split(), "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}"]
     command += [f"--window-size={width},900", "--virtual-time-budget=5000", "--dump-dom", copy.as_uri()]
-    shown = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
     root = dict(re.findall(r'(data-\w+)="([^"]*)"', shown[: shown.index("<head>")]))
     assert root["data-errors"] == "0"
     assert root["data-broken"] == "0"

@@ -1,15 +1,13 @@
 """Runs side by side: the list, the comparison, and the view of a run that another process trains."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager, suppress
 from io import StringIO
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,8 +18,9 @@ from modgrok import cli
 from modgrok.errors import InputError
 from modgrok.locks import locked
 from modgrok.progress import html_bar
-from modgrok.training import live, run_folder, watching
+from modgrok.training import live, run_folder, run_list, watching
 from modgrok.training.config import TrainConfig
+from modgrok.training.run import read_curves
 from modgrok.training.runs import train
 
 SETTINGS = {"mod": 5, "width": 8, "steps": 30}
@@ -96,21 +95,57 @@ def test_narrow_terminals_and_pipes_lose_nothing(folder, capsys, monkeypatch):
     assert len(lines) == 5 and lines[2].split()[-1] == "deeper/decay", "one line for each run, however long"
 
 
+def test_a_run_that_ends_while_it_is_listed_was_not_stopped(tmp_path, folder, monkeypatch):
+    shutil.copytree(folder / "stopped", tmp_path / "run")
+    with ExitStack() as lock:
+
+        def read_and_end(place):
+            found = read_curves(place)
+            lock.close()
+            return found
+
+        monkeypatch.setattr(run_list, "read_curves", read_and_end)
+        lock.enter_context(locked(tmp_path / "run"))
+        assert mg.runs(tmp_path)[0].state == "running"
+    assert mg.runs(tmp_path)[0].state == "stopped"
+
+
 TRAINER = """
-import sys, time
+import sys
 from modgrok.training.runs import train
-folder, pause = sys.argv[1], float(sys.argv[2])
-train("n1 + n2", 5, width=8, steps=30, out=folder, checkpoint_seconds=0, on_point=lambda point: time.sleep(pause))
+train("n1 + n2", 5, width=8, steps=30, out=sys.argv[1], checkpoint_seconds=0, on_point=lambda _: sys.stdin.readline())
 """
+"""It takes its next steps when it is told to, so that however long this process or that one is stopped, it waits."""
+
+
+@contextmanager
+def trainer_of(folder):
+    with subprocess.Popen([sys.executable, "-c", TRAINER, folder], stdin=subprocess.PIPE, text=True) as process:
+        yield process
+        with suppress(BrokenPipeError):
+            process.stdin.close()
+
+
+def wait_for(condition, process):
+    while not condition():
+        assert process.poll() is None
+        time.sleep(0.02)
 
 
 def test_a_run_of_another_process_is_watched_to_its_end(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(watching, "SECONDS_BETWEEN_LOOKS", 0.02)
-    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run", "0.3"]) as trainer:
-        while not run_folder.is_running(tmp_path / "run"):
-            assert trainer.poll() is None
+    with trainer_of(tmp_path / "run") as trainer:
+        wait_for(lambda: run_folder.is_running(tmp_path / "run"), trainer)
+        looks = []
+
+        def next_look(seconds):
+            looks.append(seconds)
+            with suppress(BrokenPipeError):
+                print(file=trainer.stdin, flush=True)
             time.sleep(0.02)
+
+        monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=next_look, perf_counter=time.perf_counter))
         assert cli.main(["watch", str(tmp_path / "run")]) == 0
+    assert len(looks) >= 3, "it was watched while it trained"
     lines = capsys.readouterr().out.splitlines()
     assert [line.split(",")[0] for line in lines[:4]] == [f"step {step} of 30" for step in (0, 10, 20, 30)]
     assert any(line.startswith("step 30") for line in lines[4:]), "then what train prints"
@@ -122,7 +157,8 @@ def test_a_folder_that_was_just_taken_is_watched_although_it_has_no_config_yet(t
     steps = iter(
         [lambda: shutil.copytree(folder / "plain", tmp_path / "run", dirs_exist_ok=True), lambda: lock.close()]
     )
-    monkeypatch.setattr(watching.time, "sleep", lambda seconds: next(steps)())
+    next_look = SimpleNamespace(sleep=lambda seconds: next(steps)(), perf_counter=time.perf_counter)
+    monkeypatch.setattr(watching, "time", next_look)
     with ExitStack() as lock:
         lock.enter_context(locked(tmp_path / "run"))
         assert mg.watch(tmp_path / "run", console=Console(file=StringIO())).finished
@@ -130,10 +166,9 @@ def test_a_folder_that_was_just_taken_is_watched_although_it_has_no_config_yet(t
 
 
 def test_watching_a_run_that_was_killed_ends_with_a_sentence(tmp_path):
-    with subprocess.Popen([sys.executable, "-c", TRAINER, tmp_path / "run", "60"]) as trainer:
-        while not (tmp_path / "run" / "metrics.parquet").exists():
-            time.sleep(0.02)
-        os.kill(trainer.pid, signal.SIGKILL)
+    with trainer_of(tmp_path / "run") as trainer:
+        wait_for((tmp_path / "run" / "metrics.parquet").exists, trainer)
+        trainer.kill()
     with pytest.raises(InputError, match="did not come to its end; go on with: modgrok train --resume"):
         mg.watch(tmp_path / "run", console=Console(stderr=True))
     assert mg.runs(tmp_path)[0].state == "stopped"
@@ -152,7 +187,6 @@ def test_a_terminal_shows_numbers_and_a_small_curve():
     with live.live_view(CONFIG, console) as on_point:
         on_point(point(10, 0.5, 0.0))
         on_point(point(20, 1.0, 0.25))
-        threading.Event().wait(0.3)
     text = console.export_text()
     assert "10 steps/s" in text and "25.00 %" in text and "▅█" in text and "▁▃" in text and "not yet" in text
 

@@ -1,7 +1,6 @@
 """Runs as folders: what they hold, that they resume bit for bit, and that they are never mixed."""
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -145,19 +144,17 @@ config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
 def on_point(point):
     print(int(point.row["step"]), flush=True)
     if "die" in sys.argv and point.row["step"] >= 30:
-        import time
-        time.sleep(60)
+        sys.stdin.read()  # until it is killed
 train_config(config, Path(sys.argv[1]), checkpoint_seconds=0, on_point=on_point)
 """
 
 
 def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_path):
     folder = tmp_path / "run"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, folder, "die"], stdout=subprocess.PIPE, text=True)
-    with process:
-        while process.stdout.readline().strip() != "30":
-            assert process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
+    command, pipe = [sys.executable, "-c", KILLED, folder, "die"], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert [process.stdout.readline() for _ in range(3)] == ["10\n", "20\n", "30\n"]
+        process.kill()
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "weights.safetensors").exists()
     assert columns_of(folder / "metrics.parquet")["step"][-1] == 20
@@ -279,8 +276,20 @@ def test_snapshots_are_the_networks_of_their_steps(unbroken):
     np.testing.assert_array_equal(stored.at(60).table(), run.network.table())
     with pytest.raises(InputError, match="no network was kept at step 25; nearest are those at 8 and 22"):
         run.at(25)
+    where = folder / "snapshots.safetensors"
+    assert repr(stored.snapshots) == f"<SnapshotFile: {len(FILM)} networks at steps 0 to 60, in {where}>"
+    with pytest.raises(InputError, match="at step 25, only the last one, of step 60; train with snapshots=50"):
+        replace(run, snapshots={}).at(25)
     with pytest.raises(InputError, match="has no snapshots.safetensors; train with snapshots: --snapshots 50"):
         next(read_snapshots(folder.parent))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("step", [22.0, "22", None, True])
+def test_a_step_is_a_whole_number(unbroken, step):
+    with pytest.raises(InputError, match="a step is a whole number, got .*; list"):
+        load_run(unbroken[0]).at(step)
+    assert (load_run(unbroken[0]).at(np.int64(22)).table() == unbroken[1].at(22).table()).all()
 
 
 def test_networks_with_batch_normalisation_keep_their_statistics(tmp_path):

@@ -59,7 +59,7 @@ def written(tmp_path, *words: str) -> dict:
     return json.loads(path.read_text())
 
 
-QUESTIONS = ("n1 n2 mod 11", "n1^2 + n1 n2 mod 11", "n1 n2 + n3 mod 5", "n1 n2 mod 6")
+QUESTIONS = ("n1 n2 mod 11", "n1^2 + n1 n2 mod 11", "n1 n2 + n3 mod 5", "n1 n2 mod 6", "n1^2 mod 5", "3 mod 5")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -78,7 +78,58 @@ def test_a_table_travels_in_its_certificate(tmp_path):
     function = read_function(np.add.outer(np.arange(3), np.arange(4)))
     write_certificate(tmp_path / "t.json", function, [("additive", decide(function.table, 6, False))])
     found = mg.check(tmp_path / "t.json")
-    assert found.holds and "claims proved" in repr(found)
+    assert found.holds and "every claim is proved" in repr(found)
+
+
+@pytest.mark.parametrize("p", [11, 12])
+def test_proofs_about_tables_with_unknown_cells_are_proved_too(p, tmp_path):
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random((p, p)) < 0.3, -1, rng.integers(0, p, (p, p)))
+    function, path = read_function(table), tmp_path / "t.json"
+    families = mg.classify(function).families
+    assert {found.verdict.status for found in families} == {"not-in-class"}
+    write_certificate(path, function, [(found.family, found.verdict) for found in families])
+    assert mg.check(path).holds
+    content = json.loads(path.read_text())
+    path.write_text(json.dumps(content | {"table": mg.table("n1 + n2", p).tolist()}))
+    assert mg.check(path).claims[0].holds is False
+
+
+def test_what_is_left_open_is_not_called_proved(tmp_path, capsys):
+    content = written(tmp_path, "n1 n2", "--mod", "11")
+    additive, multiplicative = content["claims"]
+    for claims, said in (
+        ([], "nothing is claimed"),
+        ([additive | {"verdict": "unknown"}], "nothing is claimed"),
+        ([additive | {"verdict": "unknown"}, multiplicative], "every claim is proved, and 1 left open"),
+        ([additive, multiplicative | {"absorbing": False}], "1 of 2 claims is refused"),
+    ):
+        (tmp_path / "some.json").write_text(json.dumps(content | {"claims": claims}))
+        capsys.readouterr()
+        cli.main(["check", str(tmp_path / "some.json")])
+        assert capsys.readouterr().out.splitlines()[0] == f"n1 n2 mod 11: {said}"
+
+
+def test_a_claim_about_all_smaller_groups_says_so(tmp_path):
+    written(tmp_path, "n1 n2", "--mod", "6")
+    groups = [claim.group for claim in mg.check(tmp_path / "proof.json").claims]
+    assert groups == ["Z_6", "any group up to Z_5 with an absorbing element"]
+
+
+def test_a_claim_is_about_the_family_that_it_names(tmp_path):
+    """A sum is neither constant nor a function of one variable, whatever its true witness is called."""
+    content = written(tmp_path, "n1 + n2", "--mod", "7")
+    for family, reason in (
+        ("one-variable", "depends on 2 variables"),
+        ("constant", "depends on 2 variables"),
+        ("multiplicative", "has no such group"),
+        ("product-group", "has no such group"),
+        ("magic", "no family"),
+    ):
+        claim = content["claims"][0] | {"family": family}
+        (tmp_path / "named.json").write_text(json.dumps(content | {"claims": [claim]}))
+        found = mg.check(tmp_path / "named.json")
+        assert not found.holds and reason in found.claims[0].reason
 
 
 def test_forged_claims_are_refused(tmp_path, capsys):
@@ -87,10 +138,11 @@ def test_forged_claims_are_refused(tmp_path, capsys):
     witness = multiplicative["witness"]
     for claim, reason in (
         (multiplicative | {"witness": witness | {"h": witness["h"][::-1]}}, "does not give the table"),
-        (multiplicative | {"absorbing": False}, "does not give the table"),
+        (multiplicative | {"absorbing": False}, "has no such group"),
         (multiplicative | {"group_order": 121}, "does not give the table"),
         (additive | {"group_order": 10**9}, "orders from 1 to"),
-        (additive | {"absorbing": True}, "does not prove the claim"),
+        (additive | {"absorbing": True}, "has no such group"),
+        (additive | {"absorbing": True, "family": "multiplicative"}, "does not prove the claim"),
         (additive | {"obstruction": additive["obstruction"] | {"cases": []}}, "does not prove the claim"),
         (additive | {"obstruction": additive["obstruction"] | {"axis": 7}}, "no axis 7"),
         (additive | {"obstruction": None}, "no obstruction"),

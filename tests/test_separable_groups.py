@@ -94,6 +94,17 @@ def test_an_honest_answer_where_only_the_trivial_group_is_known():
     assert smallest_group(table, most=50).smallest is None
 
 
+def test_groups_that_were_not_asked_are_not_passed_over_in_silence():
+    """XOR fits Z_18, which little effort does not reach: Z_64, which every table fits, is not called the smallest."""
+    found = smallest_group(XOR, effort=0.1)
+    assert found.smallest == Group((64,)) and found.says_nothing and decide(XOR, 18, False).in_class
+    known = {group.order for group in (*found.refuted, *found.undecided)}
+    assert known == set(range(found.least, found.not_asked_from)) and found.not_asked_from <= 18
+    assert f"all from order {found.not_asked_from} on" in repr(found) and "smallest" not in repr(found)
+    assert found.to_json()["not_asked_from"] == found.not_asked_from
+    assert smallest_group(XOR[:4, :4]).not_asked_from is None
+
+
 # ------------------------------------------------------------------------------------------- closed trails
 
 

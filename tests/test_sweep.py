@@ -1,7 +1,6 @@
 """Sweeps: every combination once, one program for what is traced, and the same rows after a kill."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from modgrok import cli
 from modgrok.errors import InputError
 from modgrok.training import sweep_plan, sweeps
 from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device
-from modgrok.training.sweep_result import Median
+from modgrok.training.sweep_result import Median, cells, headings
 
 SMALL = {"mod": 7, "width": 16, "steps": 30}
 WORDS = ("n1 n2", "--mod", "7", "--width", "16", "--steps", "30", "--weight-decay", "1,5", "--seeds", "3")
@@ -77,7 +76,7 @@ def test_the_folder_has_one_table_with_curves(unbroken):
 
 
 KILLED = """
-import sys, time
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from modgrok.training import sweep_plan, sweeps
@@ -85,7 +84,7 @@ from modgrok.training import sweep_plan, sweeps
 def progress(done, total):
     print(done, flush=True)
     if done > 3 * 30:
-        time.sleep(60)
+        sys.stdin.read()  # until it is killed
 
 sweep_plan.LARGEST_PART = 4
 sweeps.progress_bar = lambda console, what: nullcontext(progress)
@@ -96,11 +95,11 @@ sweeps.sweep("n1 n2", 7, seeds=3, width=16, steps=30, weight_decay=[1, 5], out=s
 def test_a_killed_sweep_ends_with_the_same_rows(unbroken, tmp_path):
     """It is killed in its second part; what is there is kept, and parts stay as they were, whatever fits later."""
     folder = tmp_path / "sweep"
-    process = subprocess.Popen([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True)
-    with process:
-        while int(process.stdout.readline() or 0) <= 3 * 30:
-            assert process.poll() is None
-        os.kill(process.pid, signal.SIGKILL)
+    command, pipe = [sys.executable, "-c", KILLED, folder], subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
+        assert any(int(line) > 3 * 30 for line in process.stdout)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
     assert sorted(path.name for path in folder.iterdir()) == ["part-00000.parquet", "running.json", "sweep.json"]
     resumed = mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
     assert resumed.rows == unbroken.rows
@@ -186,6 +185,30 @@ def test_medians_and_the_best_setting(unbroken):
     )
     nothing = Median({}, 1, np.nan, np.nan, np.nan, 1.0, np.nan, 0.0, None, (0,))
     assert nothing.rank == (-inf, 1.0, 0.0, -inf, -inf)
+    assert repr(nothing) == "<Median: train accuracy 100 % over one seed; no test rows>"
+    assert len(repr(five)) < 200 and repr(five).startswith("<Median: weight_decay 5: median test accuracy 100 %")
+
+
+def test_the_table_of_two_settings_fits_80_columns(unbroken):
+    medians = [
+        Median({"learning_rate": 0.00316, "weight_decay": 0.5}, 10, 0.999, 0.123, 0.999, 1.0, 0.1, 0.9, 12345.0, (0,))
+    ]
+    table = replace(unbroken, varied={"learning_rate": [0.00316], "weight_decay": [0.5]})
+    lines = [headings(table), *(cells(each) for each in medians)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    assert sum(widths) + 2 * (len(widths) - 1) <= 80
+
+
+def test_one_training_is_no_plural(unbroken):
+    one = replace(unbroken, networks=pa.Table.from_pylist([row(0, 0, 0.5, None)]), varied={}, seeds=(0,))
+    assert one.heading == "n1 n2 mod 7, 1 training"
+    assert repr(one) == "<Sweep: n1 n2 mod 7, 1 training. Test accuracy 50.00 % over one seed; none groks.>"
+
+
+def test_seeds_may_be_listed_or_counted_but_not_both():
+    assert plan_of("n1 n2", 7, 1, seed=[4, 2]).seeds == [4, 2] and plan_of("n1 n2", 7, 2, seed=4).seeds == [4, 5]
+    with pytest.raises(InputError, match=r"seed lists the seeds, \[4, 2\], and seeds counts them"):
+        plan_of("n1 n2", 7, 3, seed=[4, 2])
 
 
 def test_two_settings_make_a_phase_diagram():
@@ -203,9 +226,11 @@ def test_lists_and_ranges_are_read():
     assert read_values("0.001:0.1:5log", float) == [0.001, 0.00316, 0.01, 0.0316, 0.1]
     assert read_values("0, 1:3:3", float) == [0.0, 1.0, 2.0, 3.0]
     assert read_values("50:400:4log", int) == [50, 100, 200, 400]
-    for text in ("", "1,,2", "a", "0:1:4log", "1:2", "1:x:3"):
-        with pytest.raises(InputError, match="is no value, and no range FIRST:LAST:COUNT"):
-            read_values(text, float)
+    for text in ("", "1,,2", "a", "0:1:4log", "1:2", "1:x:3", "1:5:0"):
+        with pytest.raises(InputError, match="eps takes a number, several with commas, or a range FIRST:LAST:COUNT"):
+            read_values(text, float, "eps")
+    with pytest.raises(InputError, match="width takes a whole number, .* got '10.5'; give 100,200"):
+        read_values("10.5", int, "width")
 
 
 @pytest.mark.parametrize(

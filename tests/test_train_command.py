@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import signal
 from math import isnan
 
@@ -79,7 +78,7 @@ def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path, monkeypatch, capsys):
     segment = Training.segment
 
     def interrupted(training, steps):
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         return segment(training, steps)
 
     with monkeypatch.context() as patch:

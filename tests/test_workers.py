@@ -1,6 +1,7 @@
 """Who does the tasks of a long job: windows, interruptions, folders in use, and what is said where Ray is missing."""
 
 import os
+import socket
 import sys
 import time
 from concurrent.futures import Future
@@ -68,8 +69,11 @@ def test_what_ray_is_asked_for_is_checked_before_anything_is_written(tmp_path, m
         check_ray("everywhere")
     with monkeypatch.context() as installed:
         installed.setattr(ray_workers, "the_extra", lambda address: None)
-        with pytest.raises(InputError, match="nobody answers at 127.0.0.1:1: .*refused"):
-            check_ray("127.0.0.1:1")
+        with socket.socket() as deaf:  # it has a port, which is nobody else's, and does not listen
+            deaf.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{deaf.getsockname()[1]}"
+            with pytest.raises(InputError, match=f"nobody answers at {address}: .*refused"):
+                check_ray(address)
     plan, folder = tmp_path / "plan.toml", tmp_path / "out"
     plan.write_text("steps = 2\n[tables]\nrandom = 3\n[[settings]]\nmoduli = [5]\nwidths = [4]\nfractions = [0.5]\n")
     for command in (("census", plan), ("sweep", "n1", "--mod", "5"), ("paper", "strong")):

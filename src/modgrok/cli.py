@@ -61,15 +61,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return answered(sys.argv[1:])
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the answer is given; what libraries clean up is not to fail
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C has nothing to interrupt but the exit
 
 
 def answered(argv: Sequence[str]) -> int:
     """Do what the words say; the exit code."""
-    argv = [positional(word) for word in argv]
     open_streams()
     try:
-        code = run_command(argv)
+        code = run_command([positional(word) for word in argv])
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:

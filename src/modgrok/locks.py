@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +31,9 @@ from modgrok.files import remove_unfinished
 from modgrok.results import json_text
 
 RUNNING = "running.json"
-ATTEMPTS = 25
-"""How often a lock is asked for, 10 ms apart: who only looks at it (`holder`) has it for a moment."""
+ATTEMPTS, ATTEMPTS_BESIDE_LOOKERS = 25, 6000
+"""How often a lock is asked for, 10 ms apart. Who only looks at it (`holder`) has it for a moment, which is long where
+that process was stopped in it; such a one has left no mark, so much more patience than the first number is in place."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def mark_name(part: str | None) -> str:
 
 def taken(path: Path) -> int:
     """An open file at `path` with this process's mark in it, and the kernel's lock on it."""
-    for _ in range(ATTEMPTS):
+    for attempt in count(1):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             if free(handle) and os.path.samestat(os.fstat(handle), os.stat(path)):
@@ -106,16 +108,22 @@ def taken(path: Path) -> int:
             raise
         found = mark_in(handle)
         os.close(handle)
+        written = found is not None and (found.elsewhere or alive(found.pid))
+        if attempt >= (ATTEMPTS if written else ATTEMPTS_BESIDE_LOOKERS):
+            break
         time.sleep(0.01)
     raise refusal(path.parent, path, found)
 
 
-def free(handle: int) -> bool:
-    """Take the kernel's lock on an open file, if no other process has it; without locks, look at the mark."""
+def free(handle: int, *, looking: bool = False) -> bool:
+    """Take the kernel's lock on an open file, if no other process has it; without locks, look at the mark.
+
+    Who is only `looking` shares it with all that look at the same time.
+    """
     try:
         import fcntl
 
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if looking else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except (ImportError, OSError):  # another system, or a file system without locks
@@ -157,7 +165,7 @@ def holder(path: Path) -> Holder | None:
         found = mark_in(handle)
         if found is not None and found.elsewhere:
             return found
-        return None if free(handle) else found or Holder(0, socket.gethostname())
+        return None if free(handle, looking=True) else found or Holder(0, socket.gethostname())
     finally:
         os.close(handle)
 

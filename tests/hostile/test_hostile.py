@@ -71,7 +71,7 @@ def test_streams_that_are_full():
 
 def test_what_was_done_is_remembered(tmp_path, monkeypatch):
     monkeypatch.setattr(expressions, "TOTAL", 2000)
-    for seconds, left in ((0, 2000), (60, 0), (60, 0)):
+    for seconds, left in ((0, 2000), (3600, 0), (3600, 0)):
         code = run.main(
             ["--parts", "a", "--workers", "1", "--seconds", str(seconds), "--out", str(tmp_path / "hostile.json")]
         )

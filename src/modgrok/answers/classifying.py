@@ -18,7 +18,7 @@ from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import expected_from_table
 from modgrok.progress import Progress
-from modgrok.results import Result, html_table
+from modgrok.results import Result, html_table, plain
 from modgrok.separable.classification import FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.partial import predicted
@@ -75,7 +75,7 @@ class Answer(Result):
         """What else is known, by name, in words."""
         found = {"unknown cells": self.prediction_in_words, "twins": wording.twins(self.redundancy, self.fraction)}
         if self.symmetries is not None:
-            found["symmetry"] = wording.structure(self.symmetries)
+            found["symmetry"] = wording.structure(self.symmetries, self.variables)
         if self.expected.covered:
             found["expected"] = f"{self.expected.text}: {self.expected.reason}"
         found |= {"probe": self.probe.summary() if self.probe is not None else "", "note": "; ".join(self.notes)}
@@ -108,9 +108,10 @@ class Answer(Result):
         return f"the witness gives {len(unknown) - free:,} of the {len(unknown):,} unknown cells a value{rest}"
 
     def to_json(self) -> dict[str, Any]:
-        """Every field under its own name, but the expectation, which is `expected_accuracy`."""
-        fields = super().to_json().items()
-        return {"expected_accuracy" if name == "expected" else name: value for name, value in fields}
+        """Every field under its own name, but the expectation, which is `expected_accuracy`; and what is predicted."""
+        fields = super().to_json()
+        fields["predicted"] = None if self.function.known is None else plain(self.predicted)
+        return {"expected_accuracy" if name == "expected" else name: value for name, value in fields.items()}
 
     def _repr_html_(self) -> str:
         families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
@@ -168,10 +169,11 @@ def classify(
     closed = None
     if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
         closed = disguise(found.witness, indices(asked.variables), asked.modulus)
+    known = None if asked.known is None else asked.known_cells
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
         answer=(
-            f"{asked.title} {wording.what_it_is(found, closed)}.",
+            f"{asked.title} {wording.what_it_is(found, closed, known)}.",
             f"{wording.will_it_learn(expected, fraction)}{wording.how_much_is_enough(share)}",
         ),
         expression=asked.expression,

@@ -34,19 +34,22 @@ SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
 """Expected accuracies from which on a network "should learn" a function, learns most, more than half, or a part."""
 
 
-def what_it_is(found: Classification, closed: Disguise | None) -> str:
-    """The verdict as the end of a sentence that begins with the function: 'is a sum, 2 n1 + 3 n2'."""
+def what_it_is(found: Classification, closed: Disguise | None, known: int | None = None) -> str:
+    """The verdict as the end of a sentence that begins with the function: 'is a sum, 2 n1 + 3 n2'.
+
+    Where only `known` of the cells are known, it is about these: the others may hold anything.
+    """
     best = found.best
     if best is None:
-        return why_it_is_nothing(found)
+        return why_it_is_nothing(found, whole=known is None)
     if best.family == "constant":
         return "is constant"
     if best.family == "one-variable":
         return "depends on one variable alone"
-    kind = NAMES[best.family]
+    kind = f"{'is' if known is None else f'agrees in its {known:,} known cells with'} a {NAMES[best.family]}"
     if closed is not None:
-        return f"is a {kind}, {closed}" if closed.plain else f"is a {kind} in disguise: {closed}"
-    return f"is a {kind} in disguise: {relabelled(best)}"
+        return f"{kind}, {closed}" if closed.plain else f"{kind} in disguise: {closed}"
+    return f"{kind} in disguise: {relabelled(best)}"
 
 
 def relabelled(best: FamilyVerdict) -> str:
@@ -56,16 +59,17 @@ def relabelled(best: FamilyVerdict) -> str:
     return f"h({names}) over {best.group}, each g a relabelling of one variable and h one of the sum"
 
 
-def why_it_is_nothing(found: Classification) -> str:
+def why_it_is_nothing(found: Classification, whole: bool) -> str:
     """No family is known to fit: that is proved, or it is open which one might."""
     undecided = [NAMES[f.family] for f in found.families if not f.refuted]
     if undecided:
         return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
+    proved = "that is proved" if whole else "that is proved, whatever its unknown cells hold"
     if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
-        return "is not h(g1 + g2) over any of the groups below: that is proved"
+        return f"is not h(g1 + g2) over any of the groups below: {proved}"
     names = [NAMES[f.family] for f in found.families]
     none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
-    return f"is {none} in disguise: that is proved"
+    return f"is {none} in disguise: {proved}"
 
 
 def brief(verdict: Verdict) -> str:
@@ -115,14 +119,15 @@ def share_text(fraction: float) -> str:
     return "half of its table" if fraction == 0.5 else f"{100 * fraction:g} % of its table"
 
 
-def structure(symmetries: Symmetries) -> str:
-    """Symmetries beyond the class, in a sentence; empty where there are none but the trivial ones."""
-    found = []
+def structure(symmetries: Symmetries, names: tuple[str, ...]) -> str:
+    """Symmetries beyond the class, in a sentence; scalings are counted modulo primes alone, so others say nothing."""
+    (a, b), found = names, []
     if symmetries.shifts > 1:
-        found.append(f"{symmetries.shifts:,} of the {symmetries.cells[0]:,} shifts (n1 + s, n2 + t)")
+        found.append(f"{symmetries.shifts:,} of the {symmetries.cells[0]:,} shifts ({a} + s, {b} + t)")
     if (symmetries.scalings or 1) > 1:
-        found.append(f"{symmetries.scalings:,} of the {symmetries.cells[1]:,} scalings (s n1, t n2)")
-    lead = f"{' and '.join(found)} permute its values" if found else "no shift and no scaling permutes its values"
+        found.append(f"{symmetries.scalings:,} of the {symmetries.cells[1]:,} scalings (s {a}, t {b})")
+    none = "no shift permutes" if symmetries.scalings is None else "no shift and no scaling permutes"
+    lead = f"{' and '.join(found)} permute its values" if found else f"{none} its values"
     return f"{lead}; its one-hot tensor spreads over {percent(symmetries.characters, 1)} of the frequency pairs"
 
 

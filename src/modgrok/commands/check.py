@@ -11,7 +11,7 @@ from modgrok.commands.common import heading, text_table
 from modgrok.separable.checking import Check, check
 
 KEYS = {
-    "holds": "whether every claim was proved",
+    "holds": "whether no claim was refused",
     "function": "what the claims are about",
     "claims": "one object for each claim: `family`, `verdict`, `group`, `holds` (`null` for an `unknown`, which claims "
     "nothing), `reason`",
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, console: Console) -> Check:
 
 
 def show(found: Check, console: Console, args: argparse.Namespace) -> None:
-    heading(console, f"{found.function}: ", "every claim is proved" if found.holds else "not every claim is proved")
+    heading(console, f"{found.function}: ", found.outcome)
     rows = [(c.family, c.group, c.verdict, MARKS[c.holds], c.reason) for c in found.claims]
     console.print(text_table(("family", "group", "verdict", "check", "why"), rows))
 

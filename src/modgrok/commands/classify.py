@@ -38,6 +38,8 @@ KEYS = {
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
     "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search)",
+    "predicted": "what that witness says of every cell of a table with unknown cells, as nested lists with -1 where it "
+    "says nothing; `null` for a whole table, or without a witness",
     "closed_form": "the sum or product behind the function, where it has a short one; or `null`",
     "symmetries": "of a whole table of two variables and at most 16,384 cells: how many `shifts` (n1 + s, n2 + t) and, "
     "modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency "

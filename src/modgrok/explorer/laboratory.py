@@ -15,8 +15,8 @@ from modgrok.explorer.workers import Reply, Worker
 
 KEPT_ANSWERS = 32 << 20
 """Bytes of answers that are kept."""
-PATIENCE = 60.0
-"""Seconds after which a question is given up."""
+PATIENCE = 120.0
+"""Seconds after which a question is given up: the first ones wait for imports, and the machine may be busy."""
 TRAINER_NICENESS = 5
 """A training lets questions go first where they share the processors."""
 LASTING = frozenset(("function", "verdict", "network", "verification", "expert", "flow", "settings", "census"))
@@ -37,15 +37,20 @@ class Laboratory:
         }
         self.answers: OrderedDict[tuple[Any, ...], Reply] = OrderedDict()
         self.bytes = 0
-
-    async def open(self) -> None:
-        """Start the children; needs the loop that will serve."""
         self.events = Events()
         self.answerer = Worker("answers", patience=PATIENCE)
         self.trainer = Worker("trains", niceness=TRAINER_NICENESS)
         self.jobs = Jobs(self.trainer, self.events)
+
+    async def open(self) -> None:
+        """Start the children; needs the loop that will serve."""
         await asyncio.gather(self.answerer.start(), self.trainer.start())
         self.jobs.start()
+
+    def refuse_all(self) -> None:
+        """The server is about to end: streams end, and questions that wait are answered with that."""
+        self.events.close()
+        self.answerer.refuse_all("the explorer ends")
 
     async def close(self) -> None:
         """End what runs: a training writes its checkpoint first."""
@@ -53,6 +58,12 @@ class Laboratory:
         await asyncio.gather(self.trainer.close(), self.answerer.close(1.0))
         await self.jobs.close()
         self.temporary.cleanup()
+
+    def end_at_once(self) -> None:
+        """Wait for nothing that runs; a training goes on from its last checkpoint another time."""
+        self.trainer.closing = self.answerer.closing = True
+        self.trainer.kill()
+        self.answerer.kill()
 
     async def ask(self, name: str, params: dict[str, Any]) -> Reply:
         """The answer to a question, from memory where it lasts and was given before."""

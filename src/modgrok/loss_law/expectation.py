@@ -21,7 +21,7 @@ class Expectation(Result):
     and `high`. Where the calibration does not reach, all three are None, and `reason` says what it covers.
 
     >>> Expectation(0.818, 0.62, 0.97, "from its coincidences", "table")
-    <Expectation: expected test accuracy 81.8 % (62 to 97 %), from the table alone>
+    <Expectation: expected test accuracy 82 % (62 to 97 %), from the table alone>
     """
 
     value: float | None
@@ -40,7 +40,7 @@ class Expectation(Result):
         """The number with its interval."""
         if self.value is None or self.low is None or self.high is None:
             return "not known"
-        return f"{percent(self.value, 1)} ({span_text(self.low, self.high)})"
+        return f"{percent(self.value, 0)} ({span_text(self.low, self.high)})"
 
     def summary(self) -> str:
         if not self.covered:

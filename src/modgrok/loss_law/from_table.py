@@ -178,18 +178,20 @@ def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess:
     distance, accuracy = known.nearest(place)
     if distance[-1] > known.law.reach:
         return not_covered(
-            f"none of the census's trainings are enough like this one (the nearest {known.law.neighbours} lie within "
-            f"{distance[-1]:.1f}, and {known.law.reach:.1f} is the limit)",
+            f"no trainings of the census are enough like this one (the nearest {known.law.neighbours} are up to "
+            f"{distance[-1]:.1f} away, and {known.law.reach:.1f} is the limit)",
             "table",
         )
-    low, value, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
-    ends = (low - known.law.widened, value, high + known.law.widened)
+    low, median, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
+    ends = (low - known.law.widened, median, high + known.law.widened)
     low, value, high = (float(np.clip(x, least, 1)) for x, least in zip(ends, (0, guess, guess), strict=True))
-    reached = f"{percent(value, 0)} or more" if value < 1 else "all"
+    reached = f"{percent(float(median), 0)} or more" if median < 1 else "all"
     reason = (
         f"of the {known.law.neighbours} trainings most like this one, among {known.law.networks:,}, half reached "
         f"{reached} of the cells that they had not seen"
     )
+    if median < guess:
+        reason += f", but the commonest value alone stands in {percent(guess, 0)}"
     return Expectation(value, low, high, reason, "table")
 
 

@@ -105,7 +105,12 @@ def check_up_to(
 
 
 def counted_out(table: np.ndarray, order: int, absorbing: bool) -> bool:
-    """Whether the number of lines, or the counts of values in lines, exclude a group of that order."""
+    """Whether the number of lines, or the counts of values in lines, exclude a group of that order.
+
+    Lines with unknown cells may share an element, so nothing is excluded for them.
+    """
+    if (np.asarray(table) < 0).any():
+        return False
     rows = [tuple(row) for row in np.asarray(table).tolist()]
     columns = list(zip(*rows, strict=True))
     constants: set[int | None] = {line[0] for line in rows + columns if len(set(line)) == 1} if absorbing else set()

@@ -23,11 +23,13 @@ from modgrok.results import Result
 from modgrok.separable.certificates import verdict_from_json, verdict_to_json
 from modgrok.separable.checkers import check_up_to, check_witness
 from modgrok.separable.cycle_checker import TooMuchWork
-from modgrok.separable.verdict import Verdict, group_text
+from modgrok.separable.verdict import Verdict
 
 FORMAT = "modgrok certificate 1"
 LARGEST_ORDER = 1 << 14
 """The largest group that a claim may be about: checkers hold sets of its elements."""
+MOST_VARIABLES = {"constant": 0, "one-variable": 1}
+"""On how many variables the functions of a family depend, where it is not all of them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -54,13 +56,21 @@ class Check(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether every claim was proved."""
+        """Whether no claim was refused."""
         return all(claim.holds is not False for claim in self.claims)
 
+    @property
+    def outcome(self) -> str:
+        """The whole file in a few words; an `unknown` claims nothing, so it is neither proved nor refused."""
+        proved, refused, open_ = (sum(claim.holds is found for claim in self.claims) for found in (True, False, None))
+        if refused:
+            return f"{refused} of {len(self.claims)} claims {'is' if refused == 1 else 'are'} refused"
+        if not proved:
+            return "nothing is claimed"
+        return f"every claim is proved{f', and {open_} left open' if open_ else ''}"
+
     def summary(self) -> str:
-        proved = sum(claim.holds is True for claim in self.claims)
-        refused = sum(claim.holds is False for claim in self.claims)
-        return f"{self.function}: {proved} claims proved, {refused} refused"
+        return f"{self.function}: {self.outcome}"
 
     def to_json(self) -> dict[str, Any]:
         return {"holds": self.holds, **super().to_json()}
@@ -113,9 +123,22 @@ def check_claim(table: np.ndarray, value: Any) -> CheckedClaim:
         claim = verdict_from_json(value)
     except InputError as error:
         return CheckedClaim(family, "?", "?", False, str(error))
-    group = group_text(claim.group_order, claim.absorbing, claim.moduli)
     holds, reason = judge(table, claim)
-    return CheckedClaim(family, claim.status, group, holds, reason)
+    if claim.status != "unknown" and (misnamed := wrong_family(table, family, claim)):
+        holds, reason = False, misnamed
+    return CheckedClaim(family, claim.status, claim.group, holds, reason)
+
+
+def wrong_family(table: np.ndarray, family: str, claim: Verdict) -> str:
+    """Why a claim is not one about the family that it names; empty if it is."""
+    kinds = {"additive": (False, False), "multiplicative": (True, False), "product-group": (False, True)}
+    if family not in (*kinds, *MOST_VARIABLES):
+        return "this is no family that classify asks about"
+    if (claim.absorbing, len(claim.moduli) > 1) != kinds.get(family, (False, False)):
+        return f"the {family} family has no such group"
+    changing = sum(bool((table != table.take([0], axis)).any()) for axis in range(table.ndim))
+    most = MOST_VARIABLES.get(family, table.ndim)
+    return f"the function depends on {changing} variables" if changing > most else ""
 
 
 def judge(table: np.ndarray, claim: Verdict) -> tuple[bool | None, str]:
@@ -128,11 +151,10 @@ def judge(table: np.ndarray, claim: Verdict) -> tuple[bool | None, str]:
     if claim.status == "in-class":
         if claim.witness is None or not check_witness(table, group, claim.absorbing, claim.witness):
             return False, "the witness does not give the table"
-        return True, f"the witness gives all {table.size:,} cells"
+        known = int((table >= 0).sum())
+        return True, f"the witness gives all {known:,} {'cells' if known == table.size else 'known cells'}"
     if claim.obstruction is None:
         return False, "there is no obstruction"
-    if (table < 0).any():
-        return False, "the table has unknown cells, and only witnesses of such tables are checked"
     axis = claim.obstruction.axis
     if not 0 <= axis < table.ndim:
         return False, f"the table has no axis {axis}"

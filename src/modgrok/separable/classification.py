@@ -192,7 +192,7 @@ def ask(
         if has_constant_lines(table):
             asked["multiplicative"] = AnyOrder(table, True, most=most)
         return asked, (
-            f"variables and values differ in number, so cyclic groups of every order up to {most} were tried",
+            f"variables and values differ in number, so cyclic groups of any order up to {most} are asked for",
         )
     over = variables(tree) if tree is not None else ()
     written = tree if tree is not None and len(over) == table.ndim and (table >= 0).all() else None

@@ -10,7 +10,9 @@ there: the table fits every order above s.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
 
 import numpy as np
@@ -33,9 +35,9 @@ class Orders(Result):
     """The groups that fit a table, as far as they are known.
 
     `smallest` is the first group that fits, with its `witness`; it is the smallest of all unless some in `undecided`
-    fit. No group of order below `least` fits, by counting. Those in `refuted` do not fit, each with a certificate among
-    the `verdicts`. Every cyclic group of order `every_from` or more fits, and from `trivial` on every table with as
-    many distinct lines does.
+    fit, or some of order `not_asked_from` or more, which this effort did not reach. No group of order below `least`
+    fits, by counting. Those in `refuted` do not fit, each with a certificate among `verdicts`. Every cyclic group of
+    order `every_from` or more fits, and from `trivial` on every table with as many distinct lines does.
     """
 
     absorbing: bool
@@ -44,6 +46,7 @@ class Orders(Result):
     witness: Witness | None
     refuted: tuple[Group, ...]
     undecided: tuple[Group, ...]
+    not_asked_from: int | None
     every_from: int
     trivial: int
     verdicts: tuple[Verdict, ...]
@@ -55,13 +58,14 @@ class Orders(Result):
         return self.smallest is None or self.smallest.order >= self.trivial
 
     def summary(self) -> str:
+        open_ = [f"{', '.join(map(str, self.undecided[:8]))}{' …' * (len(self.undecided) > 8)}"] * bool(self.undecided)
+        open_ += [f"all from order {self.not_asked_from} on"] * (self.not_asked_from is not None)
+        doubt = f"; undecided: {', and '.join(open_)}" if open_ else ""
         if self.smallest is None:
-            return f"no group is known to fit; none below order {self.least} does"
+            return f"no group is known to fit; none below order {self.least} does{doubt}"
         found = group_text(self.smallest.order, self.absorbing, self.smallest.moduli)
-        sure = "is the smallest group that fits" if not self.undecided else "fits"
-        doubt = f"; undecided: {', '.join(map(str, self.undecided[:8]))}{' …' * (len(self.undecided) > 8)}"
         trivial = f"; every table of this size fits from order {self.trivial} on" if self.says_nothing else ""
-        return f"{found} {sure}{doubt if self.undecided else ''}{trivial}"
+        return f"{found} {'fits' if open_ else 'is the smallest group that fits'}{doubt}{trivial}"
 
     def to_json(self) -> dict[str, object]:
         return {
@@ -71,6 +75,7 @@ class Orders(Result):
             "witness": self.witness.to_json() if self.witness else None,
             "refuted": [list(group.moduli) for group in self.refuted],
             "undecided": [list(group.moduli) for group in self.undecided],
+            "not_asked_from": self.not_asked_from,
             "every_from": self.every_from,
             "trivial": self.trivial,
             "steps": self.steps,
@@ -116,7 +121,9 @@ class AnyOrder:
         if self.most < 1:
             raise InputError(f"the largest order must be at least 1, got {most}")
         orders = range(self.least, min(self.most, self.trivial) + 1)
-        self.groups = (g for order in orders for g in (abelian_groups(order) if products else [Group((order,))]))
+        self.groups: Iterator[Group] = (
+            g for order in orders for g in (abelian_groups(order) if products else [Group((order,))])
+        )
         self.asked: list[Decision | GroupedDecision] = []
         self.exhausted = False
         self.used = 0
@@ -189,12 +196,23 @@ class AnyOrder:
         limit = self.used + steps
         while self.verdict is None and self.used < limit:
             self.advance(limit - self.used)
-        return self.verdict or Verdict("unknown", self.most, self.absorbing, excluded=self.excluded(), steps=self.used)
+        return self.verdict or Verdict(
+            "unknown", self.most, self.absorbing, excluded=self.excluded(), steps=self.used, up_to=True
+        )
 
     def excluded(self) -> str:
         undecided = [str(asked.group) for asked in self.asked if asked.verdict is None]
         names = ", ".join(undecided[:6]) + (" …" if len(undecided) > 6 else "")
-        return f"no order below {self.least} fits; undecided within {self.used} steps of search: {names}"
+        below = f"no order below {self.least} fits; " if self.least > 1 else ""
+        rest = "" if (order := self.not_asked_from()) is None else f", and all from order {order} on"
+        return f"{below}undecided within {self.used:,} steps of search: {names}{rest}"
+
+    def not_asked_from(self) -> int | None:
+        """The order of the first group that is not trivial and that no question was begun about, where none fits."""
+        if self.fits is not None or (coming := next(self.groups, None)) is None:
+            return None
+        self.groups = chain([coming], self.groups)
+        return coming.order if coming.order < self.trivial else None
 
     def result(self) -> Orders:
         """What is known now; the trivial group stands in where no other is known to fit."""
@@ -213,6 +231,7 @@ class AnyOrder:
             witness=witness,
             refuted=tuple(asked.group for asked in below if asked.verdict is not None),
             undecided=tuple(asked.group for asked in below if asked.verdict is None),
+            not_asked_from=self.not_asked_from(),
             every_from=min(self.trivial, largest_sum(witness) + 1 if witness and not witness.moduli else self.trivial),
             trivial=self.trivial,
             verdicts=tuple(asked.verdict for asked in self.asked if asked.verdict is not None),

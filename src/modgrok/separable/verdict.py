@@ -122,7 +122,7 @@ class Verdict(Result):
     steps: int = 0
     moduli: tuple[int, ...] = ()
     up_to: bool = False
-    """Whether a refutation is about all cyclic groups of order up to `group_order`."""
+    """Whether a refutation, or what is not known, is about all cyclic groups of order up to `group_order`."""
 
     @property
     def in_class(self) -> bool:

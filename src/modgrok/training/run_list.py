@@ -147,6 +147,7 @@ class Recorded:
     config: TrainConfig
     curves: Mapping[str, np.ndarray]
     folder: Path | None = None
+    running: bool = False
 
     def last(self, column: str) -> float:
         return float(self.curves[column][-1])
@@ -154,9 +155,10 @@ class Recorded:
 
 def recorded(folder: Path) -> Recorded:
     """The run in a folder as far as it was written."""
+    running = is_running(folder)  # before the look at the curves: one that ends meanwhile was not stopped
     config = load_config(folder)
     curves = read_curves(folder) if (folder / METRICS).exists() else EMPTY
-    return Recorded(str(folder), config, curves, folder)
+    return Recorded(str(folder), config, curves, folder, running)
 
 
 EMPTY = {"step": np.zeros(1, int)} | {name: np.full(1, np.nan) for name in Metrics._fields}
@@ -168,7 +170,7 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
     shown = differing - set(SHOWN)
     step = int(record.curves["step"][-1])
     written = [folder / name for name in (RESULT, METRICS, CONFIG) if (folder / name).exists()]
-    state = "running" if is_running(folder) else "finished" if step == config.steps else "stopped"
+    state = "running" if record.running else "finished" if step == config.steps else "stopped"
     expression = canonical(config)
     return RunEntry(
         folder,

@@ -61,8 +61,16 @@ export class RunPanel {
     events.on("point", mine((point) => this.point(point)));
     events.on("table", mine((data) => { if (this.following()) { this.table = bytes(data.cells); this.paintTable(); } }));
     events.on("neurons", mine((data) => { if (this.following()) this.drawNeurons(data); }));
-    events.on("end", mine(({ error, outcome, state }) => { this.over = true; announce(`Training ${state}${outcome ? `: ${outcome}` : ""}`); this.load().then(() => { if (error) replace(this.diagnosis, notice(error)); }); }));
+    events.on("end", ({ run, error, outcome, state }) => {
+      if (run !== this.run) return;
+      this.over = true;
+      announce(`Training ${state}${outcome ? `: ${outcome}` : ""}`);
+      this.load().then(() => { if (error) replace(this.diagnosis, notice(error)); });
+    });
+    events.on("hello", () => { if (!this.curves || this.going()) this.load(); });  // what happened before the stream began was not heard
   }
+
+  going() { return this.state === "running" || this.state === "queued"; }
 
   /** Whether the newest state is shown, not an earlier snapshot. */
   following() { return this.state === "running" || Number(this.snapshot.input.value) === Number(this.snapshot.input.max); }
@@ -138,8 +146,11 @@ export class RunPanel {
         if (waited) this.app.go({ run: "" }); else await this.load();
       } catch (error) { replace(this.diagnosis, notice(error.message)); }
     };
-    const going = this.state === "running" || this.state === "queued";
+    const going = this.going();
     const further = 2 * (this.steps || this.step || 1000);
+    const drawn = JSON.stringify([this.run, this.state, further]);
+    if (drawn === this.drawn) return;  // a button that is still the right one keeps the focus, and the click that is under way
+    this.drawn = drawn;
     replace(this.actions, going ? button("Stop", act("stop")) : null,
       this.state === "stopped" ? button("Go on", act("resume"), "primary") : null,
       this.state === "finished" ? button(`Train on to step ${count(further)}`, act("resume", { steps: further })) : null,
@@ -176,7 +187,7 @@ export class RunPanel {
   /** Table and neurons at a snapshot, or of the newest network. */
   look(step) {
     const question = { run: this.run, ...(step === null ? {} : { step }) };
-    const quiet = (error) => { if (error.name !== "AbortError") replace(this.tableNote, this.state === "running" || this.state === "queued" ? null : notice(error.message)); };
+    const quiet = (error) => { if (error.name !== "AbortError") replace(this.tableNote, this.going() ? null : notice(error.message)); };
     this.askTable(question).then((data) => {
       this.sizes = data.sizes;
       this.cells.element.hidden = data.sizes.length !== 2;
@@ -211,7 +222,7 @@ export class RunPanel {
 
   drawDiagnosis() {
     const { diagnosis, expected_accuracy, expected_text, memorised_at, grokked_at, seconds, files, train_rows, test_rows } = this.found;
-    if (this.state === "running" || this.state === "queued") { replace(this.diagnosis); replace(this.compared); return; }
+    if (this.going()) { replace(this.diagnosis); replace(this.compared); return; }
     replace(this.diagnosis, diagnosis ? [el("p", { className: "verdict-line" }, el("span", { className: `badge ${diagnosis.outcome === "grokked" ? "in-class" : "unknown"}` }, diagnosis.outcome), " ", prose(diagnosis.text))] : null,
       facts({
         "memorised at": memorised_at ? `step ${count(memorised_at)}` : null, "grokked at": grokked_at ? `step ${count(grokked_at)}` : null,
