@@ -13,11 +13,12 @@ from typing import Any
 from modgrok.figures.style import FILE_DPI
 from modgrok.files import read_json, whole_file, write_text
 from modgrok.reproduction.item import ItemResult
-from modgrok.reproduction.rest import FALL, RISE
+from modgrok.reproduction.rest import FALL, POINTS, RISE
 from modgrok.reproduction.strong import stored_result, summarise
 from modgrok.reproduction.strong_longer import REACHES
+from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, TABLE2
 from modgrok.reproduction.strong_result import IN_CLASS
-from modgrok.reproduction.strong_words import conclusions
+from modgrok.reproduction.strong_words import MODELS, accuracies, conclusions, kinds_of, loss_laws, outside, span_of
 from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent
@@ -43,8 +44,14 @@ def page(result: ItemResult) -> str:
         "## What came out",
         f"**{summarise(result).measured[0].upper()}{summarise(result).measured[1:]}.** "
         + " ".join(conclusions(settings)),
-        REST.format(rise=RISE, fall=FALL, reaches="{}, {} and {}".format(*REACHES)),
-        OUTSIDE.format(**numbers),
+        REST.format(
+            points=POINTS,
+            rise=RISE,
+            reaches="{}, {} and {}".format(*REACHES),
+            **{name: share(value) for name, value in {"learned": LEARNED, "fall": FALL, "more": MORE}.items()},
+        ),
+        *outside_words(settings),
+        LAW.format(laws=" ".join(loss_laws(of_modulus(settings, modulus)) for modulus in moduli(settings)), **numbers),
         "![Test accuracy of every polynomial in every setting, beside what twins and guesses give](images/strong.png)",
         "Best test accuracy in percent after all training. † marks polynomials outside the class. Outlined cells are "
         "in the class and were not learned within the usual steps: dotted, learned with more steps or more of the "
@@ -64,8 +71,8 @@ def page(result: ItemResult) -> str:
         "## Outside the class",
         OUTSIDE_WORDS,
         table(
-            ("polynomial", "mod", "twins and guesses", "lowest", "median", "highest", f"settings at {LEARNED:.0%}"),
-            outside_rows([cell for setting in strong for cell in setting["cells"]]),
+            ("polynomial", "mod", "twins and guesses", *MODELS.values(), "median", f"settings at {share(LEARNED)}"),
+            outside_rows(strong),
         ),
         "## Transformer and mlp on n1 + n2",
         table(("command", "99 % of the test rows", "after all steps", "steps a second"), map(run_row, RUNS)),
@@ -76,14 +83,30 @@ def page(result: ItemResult) -> str:
 
 def counts(result: ItemResult) -> dict[str, Any]:
     """Numbers of the text that the item's result does not hold."""
-    laws = [s["loss_law"] for s in result.rows if s["controls_pass"] and s["modulus"] == 97]
     return {
         "device": ", ".join(result.settings["devices"]),
         "settings": result.settings["settings"],
-        "law_97": median(laws),
-        "law_97_weakest": max(laws),
-        "law_97_strongest": min(laws),
+        "seeds": result.settings["seeds"],
+        "table2": len(TABLE2),
+        "outside": len(LEARNED_OUTSIDE),
+        "variants": max(setting["variants"] for setting in result.rows),
+        "polynomials": max(len(setting["cells"]) for setting in result.rows),
+        "learned": share(LEARNED),
     }
+
+
+def moduli(settings: Rows) -> list[int]:
+    return list(dict.fromkeys(setting["modulus"] for setting in settings))
+
+
+def of_modulus(settings: Rows, modulus: int) -> Rows:
+    return [setting for setting in settings if setting["modulus"] == modulus]
+
+
+def outside_words(settings: Rows) -> Iterable[str]:
+    """A paragraph for each modulus."""
+    for modulus in moduli(settings):
+        yield f"**Outside the class**, modulo {modulus}: " + " ".join(outside(of_modulus(settings, modulus)))
 
 
 def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -93,6 +116,10 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
+
+
+def share(value: float) -> str:
+    return f"{100 * value:.0f} %"
 
 
 def setting_row(setting: dict[str, Any]) -> tuple[str, ...]:
@@ -115,7 +142,7 @@ def look_rows(cell: dict[str, Any]) -> Iterable[tuple[str, ...]]:
         outcome = str(look["outcome"]) if learned is None else f"99 % from step {learned:,}"
         yield (
             *(known if k == 0 else ("", "", "", "")),
-            f"{look['fraction']:.0%}",
+            share(look["fraction"]),
             f"{look['learning_rate']:.2g}",
             f"{look['weight_decay']:.2g}",
             f"{look['steps']:,}",
@@ -124,14 +151,27 @@ def look_rows(cell: dict[str, Any]) -> Iterable[tuple[str, ...]]:
         )
 
 
-def outside_rows(cells: Rows) -> Iterable[tuple[str, ...]]:
-    outside = [cell for cell in cells if cell["verdict"] != "in-class"]
-    for polynomial, modulus in dict.fromkeys((cell["polynomial"], cell["modulus"]) for cell in outside):
-        here = [cell for cell in outside if (cell["polynomial"], cell["modulus"]) == (polynomial, modulus)]
-        reached = sorted(cell["accuracy"] for cell in here)
-        spread = (reached[0], median(reached), reached[-1])
-        full = f"{sum(accuracy >= LEARNED for accuracy in reached)} of {len(reached)}"
-        yield polynomial, str(modulus), percent(here[0]["twins_and_guesses"]), *map(percent, spread), full
+def outside_rows(strong: Rows) -> Iterable[tuple[str, ...]]:
+    for modulus in moduli(strong):
+        settings = of_modulus(strong, modulus)
+        for cell in settings[0]["cells"]:
+            if cell["verdict"] == "in-class":
+                continue
+            polynomial, kinds = cell["polynomial"], kinds_of(settings)
+            reached = accuracies(settings, polynomial)
+            yield (
+                polynomial,
+                str(modulus),
+                percent(cell["twins_and_guesses"]),
+                *(span_text(kinds[kind], polynomial) if kind in kinds else "–" for kind in MODELS.values()),
+                percent(median(reached)),
+                f"{sum(accuracy >= LEARNED for accuracy in reached)} of {len(reached)}",
+            )
+
+
+def span_text(settings: Rows, polynomial: str) -> str:
+    low, high = span_of(settings, polynomial)
+    return f"{100 * low:.1f} – {percent(high)}"
 
 
 RUNS = {
@@ -149,33 +189,27 @@ def run_row(command: str) -> tuple[str, ...]:
 INTRODUCTION = """\
 The paper conjectures that *every* standard network, with common optimisers, losses and regularisers, reaches 100 %
 test accuracy on polynomials of the form h(g1(n1) + g2(n2)), and tests this for one network alone. Here {settings}
-settings of architecture, loss, optimiser and regulariser are trained on half of the table of the six polynomials of
-Table 2, of n1 + n2 and n1·n2 as controls, and (modulo 97) of four polynomials that are provably in no family although
-the paper's network learns them: {networks} networks, two seeds each ({device}).
+settings of architecture, loss, optimiser and regulariser are trained on half of the table of the {table2} polynomials
+of Table 2, of n1 + n2 and n1·n2 as controls, and (modulo 97) of {outside} polynomials that are provably in no family
+although the paper's network learns them: {networks:,} networks with {seeds} seeds ({device}).
 
-Every setting comes in up to three variants of learning rate and weight decay. Those count that reach 99 % of the test
-rows on *both* controls; a setting that has none is too weak and says nothing. Of the variants that count, the best
-one is shown for each polynomial. That is generous to the hypothesis: a cell below 99 % is below it in all of them.
+Every setting comes in up to {variants} variants of learning rate and weight decay. Those count that reach {learned} of
+the test rows on *both* controls; a setting that has none is too weak and says nothing. Of the variants that count, the
+best one is shown for each polynomial. That is generous to the hypothesis: a cell below {learned} is below it in all of
+them.
 """
 REST = """\
-**When is a training over?** A network has learned once the median of four measurements in a row is 99 %. Where that
-did not happen within the usual steps, it was trained on, to {reaches} times the steps as far as the GPU time went,
-also on 80 % of the table and with other rates. Its level at the end is compared with that at half of its steps: if
-twice the steps raised the test accuracy by {rise:.2f} or lowered the test loss by {fall:.0%}, it is *still rising*,
+**When is a training over?** A network has learned once the median of {points} measurements in a row is {learned}. Where
+that did not happen within the usual steps, it was trained on, to {reaches} times the steps as far as the GPU time went,
+also on {more} of the table and with other rates. Its level at the end is compared with that at half of its steps: if
+twice the steps raised the test accuracy by {rise:.2f} or lowered the test loss by {fall}, it is *still rising*,
 else it is *at rest*. No finite curve excludes that a network groks later; what is open would be settled by more
 steps.
 """
-OUTSIDE = """\
-**Outside the class** the three near misses of Table 2 are learned nowhere: two stay below 9 %, and the third reaches
-about the 74 % that equal rows give, at most. But the four polynomials that the paper's network learns although no
-family has them are *not* learned in general. x² networks with MSE under AdamW, Adam and SGD learn all four; ReLU and
-GELU MLPs learn the first two in part (3 % to 94 %), transformers hardly (4 % to 27 %) within the usual steps. So what
-is learned outside the class depends on the architecture, even where the class itself is learned.
-
-**The loss law** (the final training loss orders the test accuracies) is seen in every setting modulo 97: rank
-correlation {law_97_strongest:.2f} to {law_97_weakest:.2f}, median {law_97:.2f}. It is weakest in transformers with
-cross-entropy and AdamW alone. Each is over 24 networks on 12 polynomials, many of them tied at 100 %, so these numbers
-are not to be compared with those of a census. Modulo 23, in x² networks under SGD and Muon, there is no such law.
+LAW = """\
+**The loss law**: does the final training loss order the test accuracies? {laws}
+Each setting has {polynomials} polynomials at most, many of them tied at 100 %, so these numbers are not to be compared
+with those of a census.
 """
 LOOKS_WORDS = """\
 A row for each share of the table, learning rate and weight decay with which it was trained on; `test` is the level at
@@ -187,8 +221,9 @@ SETTINGS_WORDS = """\
 `loss law` is Spearman's rank correlation of final training loss and test accuracy, the median over the variants.
 """
 OUTSIDE_WORDS = """\
-Test accuracy over the settings that learn both controls; `twins and guesses` is the share of test cells with an equal
-row or column in the training half, and a guess for the others: what needs no learning of the form.
+Lowest and highest test accuracy of each kind of network, over the settings that learn both controls; `twins and
+guesses` is the share of test cells with an equal row or column in the training half, and a guess for the others: what
+needs no learning of the form.
 """
 REPEAT = """\
 ## To repeat it

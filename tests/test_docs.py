@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import unicodedata
@@ -95,10 +96,34 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
     assert all(f"{line}\n# {eval(line, names)!r}\n" in text for line in exact)
 
 
+MODELS = {"power": "power network", "mlp": "3-layer ReLU MLP", "transformer": "transformer, one layer"}
+
+
+def test_the_page_on_inspection_has_the_recorded_numbers():
+    """The table of models and the sentence below it, again from the stored rows."""
+    text = (DOCS / "inspect.md").read_text(encoding="utf-8")
+    rows = json.loads((ROOT / "benchmarks" / "results" / "mathematics-h200.json").read_text())["rows"]
+    trained = {model: [row for row in rows if (row["model"], row["kind"]) == (model, "trained")] for model in MODELS}
+    for model, name in MODELS.items():
+        shares = [", ".join(f"{r[key]:.3f}" for r in trained[model]) for key in ("analytical_share", "sum_share")]
+        frequencies = ", ".join(str(len(row["key_frequencies"])) for row in trained[model])
+        assert f"| {name} | {' | '.join(shares)} | {frequencies} |" in text
+    for kind in ("untrained", "memorised"):
+        found = [row for row in rows if row["kind"] == kind]
+        bound = re.search(rf"\| {kind}[^|]*\| below ([\d.]+) \| below ([\d.]+) \|", text)
+        assert bound and max(row["analytical_share"] for row in found) < float(bound[1])
+        assert max(row["sum_share"] for row in found) < float(bound[2])
+    others = [row for model in ("mlp", "transformer") for row in trained[model]]
+    excluded = sorted(row["excluded_loss"]["test"] for row in others)
+    assert f"one of {excluded[0]:.1f} to {excluded[-1]:.1f} in the MLP and the transformer" in text
+    assert all(row["test_accuracy"] == 1 and row["restricted_loss"]["test"] <= 0.05 for row in others)
+
+
 PRINTED = [
     ("README.md", "modgrok compile"),
     ("docs/classify.md", "modgrok classify"),
     ("docs/classify.md", "modgrok check"),
+    ("docs/inspect.md", "modgrok inspect net"),
 ]
 """Pages with a command that takes seconds, and what it prints."""
 
@@ -117,8 +142,11 @@ def shown_output(text: str, command: str) -> tuple[list[list[str]], str]:
 
 
 def words_of(printed: str) -> list[str]:
-    """Words without the line of times, which differ from run to run; where lines are broken says nothing."""
-    return " ".join(line for line in printed.splitlines() if not line.startswith("time ")).split()
+    """Words without the line of times, which differ from run to run, nor errors of rounding, which differ from machine
+    to machine; where lines are broken says nothing."""
+    rounding = re.compile(r"\b\d+(\.\d+)?e-(09|[1-9]\d)\b")
+    lines = [rounding.sub("~0", line) for line in printed.splitlines() if not line.startswith("time ")]
+    return " ".join(lines).split()
 
 
 @pytest.mark.parametrize(("page", "command"), PRINTED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import signal
 import struct
 import sys
@@ -305,6 +306,11 @@ def test_the_lines_of_a_proof_hold_so_many_equal_cells_that_the_group_is_too_sma
             most[value] = max(most.get(value, 1), count)
     others = {value for row in table[1:] for value in row[1:]} - set(most)
     assert sum(most.values()) + len(others) > 96
+    shown, of_all = re.search(r"makes (\d+) of the (\d+)", proof["note"]).groups()
+    assert (
+        proof["rows"] == [19] and f"{of_all} in all" in proof["text"]
+    )  # one total, in the sentence and below the table
+    assert int(shown) == max(most.values()) + len({value for row in table[1:] for value in row[1:]}) - 1
     assert found["expected_accuracy"]["value"] is not None and "%" in found["expected_text"]
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +13,7 @@ from strong_rows import strong_points as points
 from strong_rows import strong_rows as rows
 
 from modgrok.errors import InputError
-from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result
+from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result, strong_words
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.rest import Outcome, learned_at, outcome_of
 from modgrok.training.config import TrainConfig
@@ -114,7 +116,7 @@ def test_what_was_not_learned_is_looked_at_in_six_ways_the_plainest_of_every_set
 def tiny_looks(steps: int = 8) -> list[strong_plan.Group]:
     group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=4, steps=steps), 1)
     cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
-    return list(strong_longer.looks_of(group, [cell]))[:1]
+    return strong_longer.looks_of(group, [cell], strong_longer.KINDS[0])
 
 
 def test_a_look_goes_on_from_its_checkpoint_as_if_it_had_never_stopped(tmp_path, monkeypatch):
@@ -139,13 +141,49 @@ def test_without_its_checkpoint_a_look_begins_anew_and_loses_nothing(tmp_path, m
     with monkeypatch.context() as clock:
         clock.setattr(strong_longer, "time", SimpleNamespace(perf_counter=count().__next__))
         assert strong_longer.train_looks(looks, tmp_path, end=3.5) == stored
-    assert len(strong_longer.train_looks(looks, tmp_path)) == 16, "two seeds at eight steps"
+    anew = strong_longer.train_looks(looks, tmp_path)
+    assert anew == strong_longer.train_looks(looks, tmp_path / "whole"), "of one training, not of two joined"
+    assert len(anew) == 16, "two seeds at eight steps"
+
+
+def test_polynomials_that_no_look_has_learned_go_before_all_others_up_to_the_budget(tmp_path, monkeypatch):
+    """Stored: B is learned with more of the table; A is at 10 and 20 % after 12 times the steps, and its checkpoints
+    are lost. So A begins anew, goes to 20 and to 40 times the steps, and only then more is made of B."""
+    trained: list[tuple[str, float, int]] = []
+
+    def train_on(stretch: strong_longer.Stretch) -> tuple[strong_plan.Rows, bytes]:
+        look, reach, *_ = stretch
+        trained.append((look.setting, look.fractions[0], reach))
+        rising = [look.fractions[0] / 5 + 0.004 * k for k in range(reach)]
+        return points(look.setting, rising, fraction=look.fractions[0], polynomial=look.polynomials[0]), b""
+
+    monkeypatch.setattr(strong_longer, "train_on", train_on)
+    monkeypatch.setattr(strong_longer, "THREADS", 1)
+    configs = {name: TrainConfig("n1 + n2", 23, width=8, steps=10) for name in "AB"}
+    cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
+    groups = [strong_plan.first_look(name, config, 1) for name, config in configs.items()]
+    looks = [
+        look
+        for kind in strong_longer.KINDS[:2]
+        for group in groups
+        for look in strong_longer.looks_of(group, [cell], kind)
+    ]
+    stored = [
+        *points("A", [0.1] * 6 + [0.15] * 6),
+        *points("A", [0.1] * 6 + [0.2] * 6, fraction=0.8),
+        *points("B", RISING),
+        *points("B", GROKKED, fraction=0.8),
+    ]
+    strong_plan.write_rows(tmp_path / strong_longer.STORE, stored)
+    strong_longer.train_looks(looks, tmp_path)
+    assert trained == [("A", 0.8, 20), ("A", 0.5, 20), ("A", 0.8, 40), ("A", 0.5, 40), ("B", 0.5, 20), ("B", 0.5, 40)]
 
 
 def test_a_look_is_over_where_another_with_no_more_of_the_table_has_learned():
     group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=8, steps=10), 2)
     cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
-    half, more, half_slower, *_ = looks = list(strong_longer.looks_of(group, [cell]))[:4]
+    looks = [look for kind in strong_longer.KINDS[:4] for look in strong_longer.looks_of(group, [cell], kind)]
+    half, more, half_slower, _ = looks
     stored = strong_longer.looks_in(points("A", GROKKED, fraction=0.8) + points("A", RISING))
     over = [strong_longer.is_over(look, looks, stored, 10) for look in looks]
     assert over == [True, True, False, True], "half of the table was trained for 12 times the steps, and is rising"
@@ -175,6 +213,38 @@ def test_learning_more_than_twins_and_guesses_is_named():
     result = strong_result.result_of(rows("A", {"(2n1 + 3n2)^4 - n1^2": 1.0}), [])
     assert findings(result)["(2n1 + 3n2)^4 - n1^2"] == "beyond"
     assert result.measured["learned_outside_the_class"] == 1
+
+
+def test_what_is_said_about_polynomials_outside_the_class_follows_from_the_rows():
+    """Two kinds of network: both miss the near miss, one learns what no family has, the other does not."""
+    near, free = "(2n1 + 3n2)^4 - n1^2", strong_plan.LEARNED_OUTSIDE[0]
+    square, attention = "x², MSE, AdamW", "transformer 1, MSE, AdamW, LayerNorm"
+    stored = rows(square, {near: 0.05, free: 1.0}) + rows(attention, {near: 0.07, free: 0.25})
+    near_words, whole, apart = strong_words.outside(strong_result.summaries(stored, []))
+    assert near_words.startswith(f"Of Table 2 the near misses are learned nowhere in 2 settings: {near} at most 7.0 %")
+    assert "by 1 of 1 settings with x² networks, and 0 of 1 settings with transformers." in whole
+    assert f"{free} to 100 % or more by all x² networks, and to 25.0 % at most by transformers." in apart
+    alike = rows(square, {near: 1.0, free: 1.0}) + rows(attention, {near: 0.07, free: 1.0})
+    near_words, whole = strong_words.outside(strong_result.summaries(alike, []))
+    assert "are learned 1 times in 2 settings" in near_words and "1 of 1 settings with transformers" in whole
+
+
+def test_what_is_said_about_the_loss_law_follows_from_the_rows():
+    settings = strong_result.summaries(rows("A") + rows("B", {POLYNOMIAL: 0.5}), [])
+    laws = [setting["loss_law"] for setting in settings]
+    words = strong_words.loss_laws(settings)
+    assert f"-0.5 or below in 2 of 2 settings; it runs from {min(laws):.2f} to {max(laws):.2f}" in words
+    weak = strong_words.loss_laws([settings[0], settings[1] | {"loss_law": 0.25}])
+    assert "in 1 of 2 settings (not in B (0.25));" in weak
+
+
+def test_the_page_on_the_strong_hypothesis_is_what_the_stored_rows_say():
+    root = Path(__file__).parents[1]
+    spec = spec_from_file_location("strong_page", root / "benchmarks" / "strong.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = module.page(strong.stored_result(root / "benchmarks" / "results"))
+    assert (root / "docs" / "strong.md").read_text(encoding="utf-8") == page, "run: python benchmarks/strong.py"
 
 
 def test_the_counterexamples_are_outside_every_family():

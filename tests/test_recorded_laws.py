@@ -1,5 +1,7 @@
 """The laws that ship follow from the rows that are stored: they are computed again, and single numbers by hand."""
 
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
@@ -8,11 +10,12 @@ import pytest
 from modgrok.answers.classifying import classify
 from modgrok.censuses import fractions, store
 from modgrok.censuses.fitting import calibrate
-from modgrok.censuses.law import columns_of
+from modgrok.censuses.law import columns_of, settings_of
 from modgrok.errors import InputError
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS
 from modgrok.loss_law.fraction_law import fraction_law
+from modgrok.loss_law.law import DRIFT
 
 LARGE = Path(__file__).parents[1] / "benchmarks" / "census" / "large"
 
@@ -36,6 +39,42 @@ def test_the_calibration_follows_from_the_rows(rows):
         np.testing.assert_allclose(getattr(found.curve, name), getattr(shipped.curve, name), atol=1e-5)
     ours, theirs = ([s.random_odds for s in known.settings] for known in (found, shipped))
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+@pytest.fixture(scope="module")
+def older():
+    return columns_of(store.read_rows(LARGE.parent / "results"))
+
+
+def test_the_drift_of_random_tables_follows_from_the_older_census(older):
+    """By hand: the odds of random tables after 1000 and after 1500 steps, at every setting where the law holds."""
+    exponents = []
+    random = older["family"] == "random"
+    for setting in settings_of(older):
+        here = random & (older["width"] == setting.width) & (older["modulus"] == setting.modulus)
+        here &= older["fraction"] == setting.fraction
+        odds = []
+        for steps in (1000, 1500):
+            unexplained = setting.modulus * older["train_loss"][here & (older["steps"] == steps)]
+            odds.append(np.mean(unexplained / (1 - unexplained)))
+        if setting.holds:
+            exponents.append(-np.log(odds[1] / odds[0]) / np.log(1.5))
+    assert len(exponents) > 10 and np.mean(exponents) == pytest.approx(DRIFT, abs=0.001)
+
+
+def test_the_interval_holds_nine_in_ten_networks_of_a_census_that_the_law_has_not_seen(older, rows):
+    """After 1000 and after 1500 steps; the docs say the same numbers."""
+    spec = spec_from_file_location("other_census", LARGE.parents[1] / "other_census.py")
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # for its dataclass
+    spec.loader.exec_module(module)
+    judged = {found.steps: found for found in module.judge(older, rows)}
+    text = " ".join((LARGE.parents[2] / "docs" / "loss-law.md").read_text(encoding="utf-8").split())
+    assert f"Its {judged[1000].networks:,} networks on tables that the large census does not have" in text
+    words = {1000: "with {:.0f} % of them in their intervals", 1500: "with {:.0f} %."}
+    for steps, inside in words.items():
+        assert abs(judged[steps].inside - 0.9) < 0.02
+        assert f"by {judged[steps].error:.3f} after {steps} steps, {inside.format(100 * judged[steps].inside)}" in text
 
 
 def test_the_fraction_law_follows_from_the_rows(rows):

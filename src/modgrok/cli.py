@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -50,11 +51,13 @@ def fail(message: str) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    argv = [positional(word) for word in (sys.argv[1:] if argv is None else argv)]
+    words = [positional(word) for word in (sys.argv[1:] if argv is None else argv)]
     open_streams()
     try:
-        code = run_command(argv)
+        code = run_command(words)
         sys.stdout.flush()
+        if argv is None:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C has nothing to interrupt but the exit
         return code
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)

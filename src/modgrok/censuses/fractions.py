@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from modgrok.censuses import store
+from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of
 from modgrok.censuses.neighbourhood import chosen_rows
 from modgrok.errors import InputError
 from modgrok.files import write_json
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
-from modgrok.results import Result, plain
+from modgrok.results import plain
 
 LEAST_MODULUS = 7
 """Below, nine tenths of a table leave too few cells to test."""
@@ -30,23 +30,12 @@ Row = Float[np.ndarray, "row"]
 Features = Float[np.ndarray, "row feature"]
 
 
-@dataclass(frozen=True, repr=False)
-class FractionFit(Result):
-    """How much of a table is enough, by a census; the `law` was written to `files`."""
-
-    folder: Path
-    files: tuple[Path, ...]
-    law: FractionLaw
-    seconds: float
+class FractionFit(Fit[FractionLaw]):
+    """How much of a table is enough."""
 
     def summary(self) -> str:
         edges = (f"{100 * found.boundary(31):.0f} % for a {kind}" for kind, found in self.law.kinds.items())
         return f"half of the trainings modulo 31 grok from {', '.join(edges)}"
-
-    def to_json(self) -> dict[str, Any]:
-        """The law stands beside the other keys."""
-        fields = super().to_json()
-        return fields.pop("law") | fields
 
 
 def fractions(folder: str | Path, out: str | Path | None = None) -> FractionFit:

@@ -10,20 +10,21 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int, Shaped
 
 from modgrok.censuses import store
+from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of, last_step
 from modgrok.errors import InputError
 from modgrok.files import write_json
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates
 from modgrok.progress import Progress
-from modgrok.results import Result, percent, plain
+from modgrok.results import percent, plain
 from modgrok.training.presets import DEFAULTS
 
 NEIGHBOURS = 40
@@ -44,19 +45,8 @@ Column = Float[np.ndarray, "row"]
 Groups = Shaped[np.ndarray, "row"]
 
 
-@dataclass(frozen=True, repr=False)
-class TableLawFit(Result):
-    """How expectations are read off a census's trainings; `files` has the law and the trainings themselves."""
-
-    folder: Path
-    files: tuple[Path, ...]
-    law: TableLaw
-    seconds: float
-
-    def to_json(self) -> dict[str, Any]:
-        """The law stands beside the other keys."""
-        fields = super().to_json()
-        return fields.pop("law") | fields
+class TableLawFit(Fit[TableLaw]):
+    """How expectations are read off a census's trainings; `files` has these as well."""
 
     def summary(self) -> str:
         return (

@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.types import is_float32, is_floating
 
 from modgrok import stores
 from modgrok.censuses.plan import CensusPlan, plan_from
@@ -58,6 +59,8 @@ ANNOTATIONS = pa.schema(
     ]
 )
 WHOLE, PLAN = "census.parquet", "plan.json"
+LEVEL = 9
+"""Of the compression: a third of a second for a hundred thousand rows."""
 FILLED = tuple(name for name in SETTINGS.names if name != "expression")
 """What every row has; metrics may be null, where a training diverged, and random tables have no expression."""
 AGAIN = "run the census again, which sets it aside and trains what it held"
@@ -84,8 +87,26 @@ def load_stored_plan(folder: Path) -> CensusPlan:
 
 
 def write_rows(path: Path, rows: pa.Table) -> None:
+    """Write rows as a Parquet file, each column in the encoding that suits it, without any loss.
+
+    Settings and words repeat, so they have dictionaries. Metrics, of single precision, hardly do: their bytes are
+    split, the first of all numbers before the second, which are alike and compress. What is known of a table is the
+    same for many rows in a row, and compresses as it is. Numbers of networks are stored as differences.
+    """
+    types = {field.name: field.type for field in rows.schema}
+    repeated = [name for name in types if name in SETTINGS.names or not is_floating(types[name])]
+    split = [name for name in types if name not in repeated and is_float32(types[name])]
+    counted = [name for name in types if name == "network"]
     with whole_file(path) as temporary:
-        pq.write_table(rows, temporary, compression="zstd", write_page_checksum=True)
+        pq.write_table(
+            rows,
+            temporary,
+            compression="zstd",
+            compression_level=LEVEL,
+            use_dictionary=[name for name in repeated if name not in counted],
+            column_encoding=dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(counted, "DELTA_BINARY_PACKED"),
+            write_page_checksum=True,
+        )
 
 
 def part_path(folder: Path, number: int) -> Path:

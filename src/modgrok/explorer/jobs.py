@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.events import Events
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
@@ -118,7 +119,7 @@ class Jobs:
                     return
                 if job.cancelled or job.kind != "training" or job.deaths >= MOST_DEATHS:
                     text = "it was stopped" if job.cancelled else str(error)
-                    return self.finish(job, Reply("failure", json.dumps({"error": text}).encode()))
+                    return self.finish(job, Reply("failure", json_bytes({"error": text})))
                 self.events.publish("worker", {"text": RESTARTED, "run": job.run})
 
     def pass_on(self, job: Job, name: str, data: bytes) -> None:

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from modgrok.explorer.encoding import json_bytes
+
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
 SECONDS_TO_END = 120.0
 """How long a child that is asked to end may finish what it writes: a moment, which is long on a busy machine."""
@@ -69,8 +71,13 @@ class Worker:
         self.loop_task = asyncio.create_task(self.work())
 
     async def spawn(self) -> None:
+        """A child in a session of its own: Ctrl-C on a terminal reaches the server alone, which ends its children."""
         self.process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment()
+            *COMMAND,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=environment(),
+            start_new_session=True,
         )
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
@@ -82,6 +89,12 @@ class Worker:
         self.waiting.append(question)
         self.arrived.set()
         return await question.reply
+
+    def refuse_all(self, reason: str) -> None:
+        """Nobody waits for an answer any more."""
+        for question in (*self.waiting, self.current):
+            if question is not None and not question.reply.done():
+                question.reply.set_exception(WorkerDied(reason))
 
     def stop_current(self) -> None:
         """Ask the work that goes on to end at its next chance."""
@@ -142,7 +155,7 @@ class Worker:
     def write(self, message: dict[str, Any]) -> None:
         assert self.process is not None and self.process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.write(json_bytes(message) + b"\n")
 
     async def revive(self) -> None:
         """A new child in place of the one that died, or that is ended now."""

@@ -25,7 +25,7 @@ from modgrok.figures.style import Figure
 from modgrok.progress import Progress
 from modgrok.ray_workers import workers_for
 from modgrok.reproduction.item import Effort, ItemResult, Summary
-from modgrok.reproduction.strong_longer import is_late, looks_of, train_looks
+from modgrok.reproduction.strong_longer import KINDS, is_late, looks_of, train_looks
 from modgrok.reproduction.strong_plan import MEASURED, Group, Rows, ensemble, groups, key, read_rows, write_rows
 from modgrok.reproduction.strong_result import not_learned, result_of, summaries
 from modgrok.training.ensemble import train_ensemble
@@ -40,9 +40,10 @@ def second_looks(wanted: list[Group], rows: Rows) -> list[Group]:
     """The looks at what was not learned at first, those of every setting that are most like its first look before all
     others."""
     found = {(setting["setting"], setting["modulus"]): not_learned(setting) for setting in summaries(rows, [])}
-    cells = {group: found.get((group.setting, group.config.modulus), []) for group in wanted}
-    looks = [list(looks_of(group, missing)) for group, missing in cells.items() if missing]
-    return [look for kind in zip(*looks, strict=True) for look in kind]
+    cells = {group: found.get((group.setting, group.config.modulus)) for group in wanted}
+    return [
+        look for kind in KINDS for group, missing in cells.items() if missing for look in looks_of(group, missing, kind)
+    ]
 
 
 def train_group(group: Group) -> Rows:

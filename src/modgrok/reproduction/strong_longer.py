@@ -1,11 +1,12 @@
 """The second look of the strong hypothesis: what was not learned at first is trained on until it rests.
 
-A look is a setting with one learning rate and weight decay on one share of the table; its networks train side by side
-from the beginning, and are measured along the way. All looks go to ten times the usual steps, then those that are
-open go on, the best before the others, to twenty times and to the budget of forty. A look is over where every
-polynomial of it has been learned, here or by another look that saw no more of the table, or is at rest. Curves are
-stored as rows of one Parquet file, the state of every look as a checkpoint beside it, so a call with a time limit can
-be repeated until nothing is open.
+A look is a polynomial in a setting with one learning rate and weight decay on one share of the table; its networks
+train side by side from the beginning, and are measured along the way. All looks go to ten times the usual steps, then
+those that are not over go on, the best before the others, to twenty times and to the budget of forty. A look is over
+where its polynomial has been learned, here or by another look that saw no more of the table, or is at rest. Polynomials
+that no look has learned go before all others, up to the budget. Curves are stored as rows of one Parquet file, the
+state of every look with its curve as a checkpoint beside it, so a call with a time limit can be repeated until nothing
+is open. A look whose checkpoint is lost begins anew, and what was stored of it stays until it has come as far.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from itertools import chain, takewhile
+from io import BytesIO
+from itertools import chain, product, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
 from modgrok.files import whole_file
@@ -52,10 +56,10 @@ KINDS = (
 THREADS = 4
 """Looks that are under way together: one compiles while another has the device."""
 
-STORE, CHECKPOINTS = "strong-longer.parquet", "strong-checkpoints"
+STORE, CHECKPOINTS, POINTS = "strong-longer.parquet", "strong-checkpoints", "points"
 NETWORK = ("setting", "modulus", "polynomial", "seed", "fraction", "learning_rate", "weight_decay", "width")
 """What a network of a look is known by."""
-LOOK = ("setting", "modulus", "fraction", "learning_rate", "weight_decay")
+LOOK = ("setting", "modulus", "polynomial", "fraction", "learning_rate", "weight_decay")
 """What a look is known by."""
 GOOD = (Outcome.LEARNED, Outcome.LATE)
 
@@ -64,18 +68,14 @@ Points = dict[Name, Rows]
 """Measured points of networks, in the order of their steps, by the name of a look or of a network."""
 
 
-def looks_of(group: Group, cells: Rows) -> Iterator[Group]:
-    """The looks at polynomials that a setting did not learn at first, the one most like the first look before others.
-
-    `cells` are those polynomials' cells.
-    """
+def looks_of(group: Group, cells: Rows, kind: tuple[float, float, float, int]) -> list[Group]:
+    """The looks of one of the `KINDS` at the polynomials that a setting did not learn at first; `cells` are theirs."""
     best = max(cells, key=lambda cell: cell["accuracy"])
     rate, decay = best["learning_rate"], best["weight_decay"]
-    polynomials = tuple(cell["polynomial"] for cell in cells)
     longer = replace(group.config, steps=REACHES[-1] * group.config.steps)
-    for fraction, rate_factor, decay_factor, seeds in KINDS:
-        variant = (rate * rate_factor, decay * decay_factor)
-        yield Group(group.setting, longer, seeds, polynomials, (variant,), (fraction,))
+    fraction, rate_factor, decay_factor, seeds = kind
+    variant = (rate * rate_factor, decay * decay_factor)
+    return [Group(group.setting, longer, seeds, (cell["polynomial"],), (variant,), (fraction,)) for cell in cells]
 
 
 class Look(NamedTuple):
@@ -109,21 +109,23 @@ def train_looks(
     """The points of all looks, trained on as far as is needed; after `end` (of `perf_counter`) no step is taken."""
     points = looks_in(read_rows(folder / STORE))
 
-    def stretches(reach: int) -> Iterator[Stretch]:
-        wanted = [look for look in looks if not is_over(look, looks, points, reach)]
-        wanted.sort(key=lambda look: -reached(look, points))
+    def is_wanted(look: Group, reach: int, only_open: bool) -> bool:
+        return not is_over(look, looks, points, reach) and not (only_open and is_learned(look, looks, points))
+
+    def stretches(reach: int, only_open: bool) -> Iterator[Stretch]:
+        furthest_first = sorted(looks, key=lambda look: -reached(look, points))
+        wanted = (look for look in furthest_first if is_wanted(look, reach, only_open))
         for look in takewhile(lambda _: not is_late(end), wanted):
             path, left = checkpoint(folder, look), None if end is None else end - time.perf_counter()
             state = path.read_bytes() if path.exists() else None
-            yield Stretch(look, reach, points.get(name_of(look), []), state, left)
+            yield Stretch(look, reach, state, left)
 
-    for reach in REACHES:
-        if (first := next(ahead := stretches(reach), None)) is None:
+    for only_open, reach in product((True, False), REACHES):
+        if (first := next(ahead := stretches(reach, only_open), None)) is None:
             continue
         with closing(workers_for(train_on, THREADS, ray)) as workers:
             for (look, *_), (found, state) in in_window(workers, chain([first], ahead)):
                 write_bytes(checkpoint(folder, look), state)
-                # Without its checkpoint a look begins anew, and the time may be over before it is where it was.
                 points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
                 write_rows(folder / STORE, [row for rows in points.values() for row in rows])
                 progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
@@ -139,17 +141,15 @@ class Stretch(NamedTuple):
 
     look: Group
     reach: int
-    points: Rows
     checkpoint: bytes | None
     seconds: float | None
 
 
 def train_on(stretch: Stretch) -> tuple[Rows, bytes]:
     """The points of a look up to where it is to go, all is learned or the time is over; and its checkpoint there."""
-    look, reach, stored, state, seconds = stretch
+    look, reach, stored, seconds = stretch
     end = None if seconds is None else time.perf_counter() + seconds
-    nets, usual = restored(begin(look), state), usual_steps(look)
-    found = [row for row in stored if row["step"] <= nets.step]
+    (nets, found), usual = restored(begin(look), stored), usual_steps(look)
     known = [{name: row[name] for name in NETWORK} for row in look.rows()]
     while nets.step < reach * usual and not is_late(end) and not all_learned(look, found):
         state, metrics = segment_all(nets.shape, nets.hyper, nets.examples, nets.state, max(1, usual // EVERY))
@@ -157,7 +157,7 @@ def train_on(stretch: Stretch) -> tuple[Rows, bytes]:
         about = {"step": nets.step, "device": jax.devices()[0].device_kind}
         measured = {name: np.asarray(getattr(metrics, name)).tolist() for name in MEASURED}
         found += [row | about | {name: values[k] for name, values in measured.items()} for k, row in enumerate(known)]
-    return found, save(named_leaves(nets.state))
+    return found, checkpoint_of(nets, found)
 
 
 # ------------------------------------------------------------------------------------------ what is over
@@ -168,21 +168,20 @@ def is_over(look: Group, looks: list[Group], points: Points, reach: int) -> bool
     steps = max((row["step"] for row in points.get(name_of(look), [])), default=0)
     if steps >= reach * usual_steps(look):
         return True
-    return all(is_settled(polynomial, look, looks, points, steps) for polynomial in look.polynomials)
-
-
-def is_settled(polynomial: str, look: Group, looks: list[Group], points: Points, steps: int) -> bool:
-    """Whether a polynomial is learned, here or by a look at no more of the table, or rests here after long enough."""
-    rivals = [
-        other
-        for other in looks
-        if name_of(other)[:2] == name_of(look)[:2]
-        and polynomial in other.polynomials
-        and other.fractions <= look.fractions
-    ]
-    if any(worst(other, polynomial, points) in GOOD for other in rivals):
+    rivals = [other for other in looks_at_same(look, looks) if other.fractions <= look.fractions]
+    if any(worst(other, points) in GOOD for other in rivals):
         return True
-    return steps >= REACHES[0] * usual_steps(look) and worst(look, polynomial, points) is Outcome.REST
+    return steps >= REACHES[0] * usual_steps(look) and worst(look, points) is Outcome.REST
+
+
+def is_learned(look: Group, looks: list[Group], points: Points) -> bool:
+    """Whether some look at the same polynomial in the same setting has learned it, on whatever share of the table."""
+    return any(worst(other, points) in GOOD for other in looks_at_same(look, looks))
+
+
+def looks_at_same(look: Group, looks: list[Group]) -> list[Group]:
+    """The looks at the same polynomial in the same setting."""
+    return [other for other in looks if name_of(other)[:3] == name_of(look)[:3]]
 
 
 def reached(look: Group, points: Points) -> float:
@@ -190,9 +189,9 @@ def reached(look: Group, points: Points) -> float:
     return max((row["test_accuracy"] for row in points.get(name_of(look), [])[-len(look.rows()) :]), default=0.0)
 
 
-def worst(look: Group, polynomial: str, points: Points) -> Outcome | None:
-    """The worst outcome of a look's networks on a polynomial; None where there are no points."""
-    rows = [row for row in points.get(name_of(look), []) if row["polynomial"] == polynomial]
+def worst(look: Group, points: Points) -> Outcome | None:
+    """The worst outcome of a look's networks; None where there are no points."""
+    rows = points.get(name_of(look), [])
     return max(outcomes(rows, usual_steps(look)), key=list(Outcome).index, default=None)
 
 
@@ -233,7 +232,7 @@ def usual_steps(look: Group) -> int:
 
 
 def name_of(look: Group) -> Name:
-    return (look.setting, look.config.modulus, look.fractions[0], *look.variants[0])
+    return (look.setting, look.config.modulus, look.polynomials[0], look.fractions[0], *look.variants[0])
 
 
 # ------------------------------------------------------------------------------------------ checkpoints
@@ -254,10 +253,19 @@ def write_bytes(path: Path, content: bytes) -> None:
         temporary.write_bytes(content)
 
 
-def restored(look: Look, checkpoint: bytes | None) -> Look:
-    """The look as its checkpoint holds it, or as it is where there is none."""
+def checkpoint_of(look: Look, points: Rows) -> bytes:
+    """The state of a look, and the points that it came through, as the bytes of a Parquet file."""
+    with BytesIO() as file:
+        pq.write_table(pa.Table.from_pylist(points), file)
+        curve = np.frombuffer(file.getvalue(), np.uint8)
+    return save(named_leaves(look.state) | {POINTS: curve})
+
+
+def restored(look: Look, checkpoint: bytes | None) -> tuple[Look, Rows]:
+    """The look and its points as the checkpoint holds them, or the look as it is where there is none."""
     if checkpoint is None:
-        return look
+        return look, []
     stored = load(checkpoint)
     leaves = [jnp.asarray(stored[name]) for name in named_leaves(look.state)]
-    return look._replace(state=jax.tree.unflatten(jax.tree.structure(look.state), leaves))
+    state = jax.tree.unflatten(jax.tree.structure(look.state), leaves)
+    return look._replace(state=state), pq.read_table(pa.BufferReader(stored[POINTS].tobytes())).to_pylist()

@@ -57,6 +57,12 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """Each setting, and what it has in place of its model's and optimiser's defaults."""
 
+
+def model_of(setting: str) -> str:
+    """The model that a setting trains."""
+    return str(SETTINGS.get(setting, {}).get("model", "power"))
+
+
 QUICK = ("x², MSE, AdamW", "MLP 2 ReLU, MSE, AdamW")
 FACTORS = ((1.0, 1.0), (1.0, 0.4), (0.5, 2.0))
 """(learning rate, weight decay) of the variants of a setting, in units of its own."""

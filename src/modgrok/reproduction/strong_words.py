@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 from modgrok.reproduction.item import Values
+from modgrok.reproduction.strong_longer import REACHES
+from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
+from modgrok.results import percent
 from modgrok.training.diagnosis import LEARNED
 
 Rows = list[Values]
@@ -15,6 +19,10 @@ HOW = {
     "agrees with more of the table": "with more of the table",
 }
 """How a setting that agrees learned its last polynomial."""
+OPEN = ("still rising", "not trained on")
+MODELS = {"power": "x² networks", "mlp": "MLPs", "transformer": "transformers"}
+A_LAW = -0.5
+"""A rank correlation of training loss and test accuracy up to here is a law of a kind."""
 
 
 def conclusions(settings: Rows) -> Iterator[str]:
@@ -25,7 +33,7 @@ def conclusions(settings: Rows) -> Iterator[str]:
     if "open" in findings:
         yield (
             "The hypothesis names no number of steps and no share of the table, so what is still rising neither "
-            "confirms nor refutes it; more steps of the same training would settle it."
+            f"confirms nor refutes it; {spent(settings)}, and more steps of the same training would settle it."
         )
     if "contradicts" in findings:
         yield "What is at rest speaks against it in these settings: twice the steps changed nothing."
@@ -45,6 +53,96 @@ def conclusion(modulus: int, settings: Rows) -> str:
             count, names = len(found[name]), "; ".join(s["setting"] for s in found[name])
             parts.append(f"{count} {words if count == 1 else words.replace('has', 'have')} ({names})")
     return f"Modulo {modulus}, of {len(strong)} settings that learn both controls, {listed(parts)}."
+
+
+def spent(settings: Rows) -> str:
+    """How much of the budget went into what is open."""
+    most = [
+        max((look["steps"] / setting["steps"] for look in cell["looks"]), default=1.0)
+        for setting in settings
+        for cell in setting["cells"]
+        if cell["finding"] in OPEN
+    ]
+    low, high = f"{min(most):.3g}", f"{max(most):.3g}"
+    times = high if low == high else f"{low} to {high}"
+    budget = "the whole budget" if min(most) >= REACHES[-1] else f"of a budget of {REACHES[-1]} times"
+    return f"it was trained for {times} times the usual steps, {budget}"
+
+
+def outside(settings: Rows) -> Iterator[str]:
+    """What became of polynomials outside the class, in the settings of one modulus that learn both controls."""
+    strong = [setting for setting in settings if setting["controls_pass"]]
+    near, learned = ([name for name in names if has(strong, name)] for names in (TABLE2, LEARNED_OUTSIDE))
+    if near:
+        full = sum(accuracy >= LEARNED for name in near for accuracy in accuracies(strong, name))
+        reached = (
+            f"{name} at most {percent(max(accuracies(strong, name)), 1)}, where twins and guesses give "
+            f"{percent(cell_of(strong[0], name)['twins_and_guesses'], 1)}"
+            for name in near
+        )
+        times = f"{full} times" if full else "nowhere"
+        yield f"Of Table 2 the near misses are learned {times} in {len(strong)} settings: {'; '.join(reached)}."
+    if learned:
+        yield from by_model(strong, learned)
+
+
+def by_model(strong: Rows, names: list[str]) -> Iterator[str]:
+    """Who learns the polynomials that the paper's network learns although no family has them."""
+    kinds = kinds_of(strong)
+    whole = [
+        f"{sum(min(accuracies([setting], name)[0] for name in names) >= LEARNED for setting in members)} of "
+        f"{len(members)} settings with {kind}"
+        for kind, members in kinds.items()
+    ]
+    yield (
+        f"The {len(names)} polynomials that the paper's network learns although no family has them are all learned, "
+        f"within the usual steps, by {listed(whole)}."
+    )
+    apart = []
+    for name in names:
+        spans = {kind: span_of(members, name) for kind, members in kinds.items()}
+        better, worse = max(spans, key=lambda kind: spans[kind][0]), min(spans, key=lambda kind: spans[kind][1])
+        if spans[better][0] > spans[worse][1]:
+            low, high = percent(spans[better][0], 1), percent(spans[worse][1], 1)
+            apart.append(f"{name} to {low} or more by all {better}, and to {high} at most by {worse}")
+    if apart:
+        yield f"So what is learned outside the class depends on the architecture: {'; '.join(apart)}."
+
+
+def kinds_of(strong: Rows) -> dict[str, Rows]:
+    """Settings by the kind of network that they train."""
+    found = {kind: [s for s in strong if model_of(s["setting"]) == model] for model, kind in MODELS.items()}
+    return {kind: members for kind, members in found.items() if members}
+
+
+def span_of(settings: Rows, polynomial: str) -> tuple[float, float]:
+    """The lowest and the highest accuracy that settings reach on a polynomial."""
+    return min(accuracies(settings, polynomial)), max(accuracies(settings, polynomial))
+
+
+def loss_laws(settings: Rows) -> str:
+    """Whether the final training loss orders the test accuracies, in the settings of one modulus that count."""
+    strong = [setting for setting in settings if setting["controls_pass"] and setting["loss_law"] is not None]
+    laws = [setting["loss_law"] for setting in strong]
+    weak = [f"{setting['setting']} ({setting['loss_law']:.2f})" for setting in strong if setting["loss_law"] > A_LAW]
+    return (
+        f"Modulo {strong[0]['modulus']} Spearman's rank correlation of the two is {A_LAW} or below in "
+        f"{len(strong) - len(weak)} of {len(strong)} settings{' (not in ' + '; '.join(weak) + ')' if weak else ''}; it "
+        f"runs from {min(laws):.2f} to {max(laws):.2f}, with a median of {median(laws):.2f}."
+    )
+
+
+def has(settings: Rows, polynomial: str) -> bool:
+    """Whether a polynomial is among those of the settings, and outside the class."""
+    return any(c["polynomial"] == polynomial and c["verdict"] != "in-class" for s in settings for c in s["cells"])
+
+
+def accuracies(settings: Rows, polynomial: str) -> list[float]:
+    return [cell_of(setting, polynomial)["accuracy"] for setting in settings]
+
+
+def cell_of(setting: Values, polynomial: str) -> Values:
+    return next(cell for cell in setting["cells"] if cell["polynomial"] == polynomial)
 
 
 def listed(parts: list[str]) -> str:
