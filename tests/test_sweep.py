@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
-from io import BytesIO
 from math import inf
 
 import jax
@@ -13,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from matplotlib.image import imread
+from pictures import is_drawn
 
 import modgrok as mg
 from modgrok import cli
@@ -187,12 +186,6 @@ def test_medians_and_the_best_setting(unbroken):
     )
     nothing = Median({}, 1, np.nan, np.nan, np.nan, 1.0, np.nan, 0.0, None, (0,))
     assert nothing.rank == (-inf, 1.0, 0.0, -inf, -inf)
-
-
-def is_drawn(figure):
-    """Whether a notebook can show a figure, and sees more in it than an empty one."""
-    picture = imread(BytesIO(figure._repr_png_()))
-    return len(np.unique(picture.reshape(-1, picture.shape[-1]), axis=0)) > 100
 
 
 def test_one_setting_makes_a_line_with_the_reach_of_half_of_the_seeds(unbroken):
