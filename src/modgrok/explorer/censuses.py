@@ -29,8 +29,8 @@ COLUMNS = (*WORDS, "table_seed", "modulus", "fraction", "train_loss", "ratio", "
 ACROSS = {"ratio": "ratio", "loss": "train_loss"}
 """What a page may draw from left to right, and its column."""
 NONE = {
-    "ratio": "None of these trainings has a place here: even random tables are memorised almost for free, or so little of "
-    "the table is trained on that a loss tells nothing. Look at the loss as it is.",
+    "ratio": "None of these trainings has a place here: even random tables are memorised almost for free, or too "
+    "little of the table is trained on. Look at the loss as it is.",
     "loss": "The census has no such training.",
 }
 """What is said where there is nothing to draw."""

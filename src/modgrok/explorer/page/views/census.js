@@ -76,6 +76,7 @@ class CensusView {
   }
 
   tell(at) {
+    this.detail.classList.toggle("soft", at === null);
     if (at === null) { this.detail.textContent = HINT; return; }
     const { points, found } = this;
     const what = found.expression[at] ?? "a table";
