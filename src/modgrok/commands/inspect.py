@@ -152,6 +152,8 @@ def show_logits(view: LogitsView, console: Console) -> None:
         say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
     if view.losses:
         console.print(version_table(view))
+    if view.templates is not None and (apart := view.templates.rows_apart):
+        say(console, f"not counted: {apart:,} rows with an input that has no place in this order, as zero in a product")
 
 
 def input_shares(shares: dict[str, Any]) -> str:
