@@ -27,6 +27,7 @@ SECONDS_TO_CLOSE = 3
 """How long answers that are on their way may take at the end."""
 SECONDS_OF_GRACE = 2
 """How long after a second Ctrl-C a training may still save itself."""
+YEAR = 31_536_000
 EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
 
 
@@ -71,6 +72,12 @@ def explore(
         import uvicorn
     except ImportError:
         raise InputError(EXTRA) from None
+    if seconds is not None and not 0 < seconds <= YEAR:
+        raise InputError(
+            f"seconds must be above 0 and at most {YEAR:,} (a year), got {seconds:g}; without it, Ctrl-C ends it"
+        )
+    if not host.strip():
+        raise InputError(f"host must be an address of this machine, got {host!r}; {HERE} is the usual one")
     if census is not None and not Path(census).is_dir():
         raise InputError(f"there is no folder {census}; give that of a census: modgrok census PLAN --out DIR makes one")
     listening = bound(host, port)

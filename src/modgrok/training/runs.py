@@ -14,6 +14,7 @@ import numpy as np
 
 from modgrok import printing
 from modgrok.algebra.function import FunctionLike
+from modgrok.errors import InputError
 from modgrok.files import write_parquet
 from modgrok.networks.network import Network
 from modgrok.stores import DamagedError, set_aside
@@ -147,6 +148,8 @@ def train_config(
     `on_look` is called at the measured steps and between them, `LOOKS_PER_SECOND` times a second or more. A look costs
     a measurement and changes no number: what is trained and written is the same with it and without.
     """
+    if not checkpoint_seconds >= 0:
+        raise InputError(f"checkpoint_seconds must be 0 or more, got {checkpoint_seconds}; 10 is usual")
     folder = None if out is None else Path(out)
     if folder is not None and not overwrite and is_finished(config, folder):
         with suppress(DamagedError):  # then it is written again below, from its checkpoint
