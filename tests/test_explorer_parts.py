@@ -402,12 +402,28 @@ def test_the_census_comes_filtered_and_thinned():
     shown = struct.unpack(f"<{one['shown']}H", base64.b64decode(one["modulus"]))
     assert set(shown) == {97} and set(base64.b64decode(one["family"])) == {3}
     assert floats(one["accuracy"]).min() >= 0 and floats(one["accuracy"]).max() <= 1
-    with pytest.raises(InputError, match="family must be one of"):
-        asked(censuses.census, family="none")
+    for wrong in ({"family": "none"}, {"modulus": "98"}, {"share": "0.55"}, {"across": "none"}):
+        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be one of"):
+            asked(censuses.census, **wrong)
+
+
+def test_losses_of_the_census_are_measured_against_those_of_random_tables():
+    noise = asked(censuses.census, family="random", modulus="97", share="0.5")
+    assert set(floats(noise["fraction"]).round(3)) == {np.float32(0.5)}
+    assert floats(noise["x"]).mean() == pytest.approx(1, abs=0.01)
+    sums = asked(censuses.census, family="{a}x + {b}y", modulus="97", share="0.5")
+    assert floats(sums["x"]).max() < 0.1 and floats(sums["accuracy"]).min() > 0.99
+    law = noise["law"]["accuracy"]
+    assert law == sorted(law, reverse=True) and law[0] == 1 and law[-1] < 0.05
+    loss = asked(censuses.census, family="random", modulus="97", share="0.5", across="loss")
+    assert loss["x"] == loss["loss"] and loss["law"] is None and loss["shown"] == noise["shown"]
+    small = asked(censuses.census, modulus="5")
+    assert small["shown"] == 0 and "memorised almost for free" in small["text"]
+    assert asked(censuses.census, modulus="5", across="loss")["shown"] > 400
 
 
 def test_a_table_of_the_census_that_is_no_expression_can_be_opened(tmp_path):
-    found = asked(censuses.census, family="relabelled-sum", modulus="23")
+    found = asked(censuses.census, family="relabelled-sum", modulus="23", across="loss")
     params = PLACES | {"tables": str(tmp_path), "family": "relabelled-sum", "modulus": "23"}
     opened = censuses.census_table(params | {"seed": str(found["seed"][0])})
     shown = functions.verdict(PLACES | {"tables": str(tmp_path), "table": opened["table"]})
