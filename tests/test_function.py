@@ -236,7 +236,7 @@ def test_other_bad_files_get_one_line_too(tmp_path):
         (np.zeros(5, int), {"at_least": 2}, r"2 variables or more is needed here, got one of 1"),
         (np.zeros((5, 5), int), {"sizes": (5, 5)}, "sizes are for Python functions"),
         (lambda a, b: a, {}, "needs a modulus: give mod=97, or sizes"),
-        (lambda *a: 0, {"mod": 5}, "does not say how many values it takes; give sizes"),
+        (lambda *a: 0, {"mod": 5}, "does not say how many values it takes; give lambda a, b"),
         (lambda a, b: a / 2, {"mod": 5}, r"must be whole numbers, the function gives 0\.0 at \(0, 0\)"),
         (lambda a, b: a - b, {"sizes": (5, 4)}, r"from 0 on, the function gives -1 at \(0, 1\); give mod="),
         (lambda a, b: a // b, {"mod": 5}, r"the function failed at \(0, 0\): ZeroDivisionError"),

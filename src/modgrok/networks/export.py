@@ -34,13 +34,13 @@ class Exported(Result):
         return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
 
 
-def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exported:
+def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Exported:
     """Write a network for ONNX runtimes or PyTorch.
 
     Args:
         network: a network, a run, or the path of either.
         to: "onnx", or "torch" for a Python module with its weights beside it.
-        path: the file to write; beside the network's file by default.
+        out: the file to write; beside the network's file by default.
 
     Returns:
         `Exported`, with the `files` that were written.
@@ -48,7 +48,7 @@ def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exp
     if to not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {to!r}; safetensors is the native one")
     found = as_network(network)
-    path = beside(network, to) if path is None else Path(path)
+    path = beside(network, to) if out is None else Path(out)
     if path.suffix != FORMATS[to]:
         raise InputError(
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"

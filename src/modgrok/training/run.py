@@ -174,11 +174,12 @@ class Run(Result):
         return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
 
     def summary(self) -> str:
-        final = self.final
+        final, count = self.final, self.unknown_cells
+        unknown = f"; network.table() predicts the {count:,} unknown cell{'s' * (count != 1)}" if count else ""
         return (
             f"{self.title}, {self.about}, step {self.step}: "
             f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, {self.outcome}"
-            f"{f'; network.table() predicts the {self.unknown_cells:,} unknown cells' if self.unknown_cells else ''}"
+            f"{unknown}"
         )
 
     @property
