@@ -173,7 +173,7 @@ async def trained(settings: dict[str, Any], folder: Path, rng: random.Random, mo
                 while job in jobs.jobs and cpu_seconds(process.pid) < moment:
                     await asyncio.sleep(0.002)
                 if job in jobs.jobs and process.returncode is None:
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)
                     if await process.wait() == -signal.SIGKILL:
                         attempt.kills.append("killed")
                     while worker.process is process:
