@@ -8,9 +8,19 @@ from unicodedata import category
 from rich.console import Console
 
 
+class Plain(Console):
+    """A console that does not end the process where nobody reads: rich would, with the code of a wrong result."""
+
+    def on_broken_pipe(self) -> None:
+        """What is told on the way is left out, and work goes on; an answer without a reader is the caller's affair."""
+        if not self.stderr:
+            raise BrokenPipeError
+        self.quiet = True
+
+
 def console(*, stderr: bool = False, **options: Any) -> Console:
     """A console that prints every string as it is: [/x] is no markup, :smile: no picture, a number has no colour."""
-    return Console(stderr=stderr, markup=False, emoji=False, highlight=False, **options)
+    return Plain(stderr=stderr, markup=False, emoji=False, highlight=False, **options)
 
 
 def visible(text: str) -> str:

@@ -1,7 +1,8 @@
-"""Ctrl-C where Python cannot raise it, and after the answer: not a word of it, and it is not lost."""
+"""Ctrl-C where Python cannot raise it, and after the answer; readers that are gone. Not a word, and nothing is lost."""
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from modgrok import cli
+from modgrok import cli, printing
 
 SOURCE = str(Path(cli.__file__).parents[1])
 
@@ -63,3 +64,19 @@ def test_an_interrupt_after_the_answer_changes_nothing():
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "") and done.stdout.startswith("modgrok ")
+
+
+class NobodyReads(io.StringIO):
+    """The pipe of `modgrok … | head -c 0`, once head is gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
+
+
+def test_an_answer_that_nobody_reads_is_not_a_wrong_result():
+    """rich ends the process with code 1, which means that something was checked and found wrong."""
+    with pytest.raises(BrokenPipeError):
+        printing.console(file=NobodyReads()).print("an answer")
+    telling = printing.console(stderr=True, file=NobodyReads())
+    telling.print("half of it")
+    assert telling.quiet, "the work goes on"
