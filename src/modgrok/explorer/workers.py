@@ -61,6 +61,7 @@ class Worker:
         self.waiting: deque[Question] = deque()
         self.arrived = asyncio.Event()
         self.process: asyncio.subprocess.Process | None = None
+        self.killed: asyncio.subprocess.Process | None = None
         self.current: Question | None = None
         self.asked = self.restarts = 0
         self.closing = False
@@ -167,7 +168,9 @@ class Worker:
             await self.spawn()
 
     def kill(self) -> None:
-        if self.process is not None and self.process.returncode is None:
+        """Once for each child: a second kill may see its end before asyncio does, which then cannot tell how it was."""
+        if self.process is not None and self.process.returncode is None and self.killed is not self.process:
+            self.killed = self.process
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
 
