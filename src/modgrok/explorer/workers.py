@@ -61,10 +61,9 @@ class Worker:
         self.waiting: deque[Question] = deque()
         self.arrived = asyncio.Event()
         self.process: asyncio.subprocess.Process | None = None
-        self.killed: asyncio.subprocess.Process | None = None
         self.current: Question | None = None
         self.asked = self.restarts = 0
-        self.closing = False
+        self.closing = self.killed = False
         self.loop_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -80,6 +79,7 @@ class Worker:
             env=environment(),
             start_new_session=True,
         )
+        self.killed = False
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self.process.pid, self.niceness)
@@ -168,9 +168,9 @@ class Worker:
             await self.spawn()
 
     def kill(self) -> None:
-        """Once for each child: a second kill may see its end before asyncio does, which then cannot tell how it was."""
-        if self.process is not None and self.process.returncode is None and self.killed is not self.process:
-            self.killed = self.process
+        """Once is enough: asyncio loses sight of a child that is killed when it is dead."""
+        if self.process is not None and self.process.returncode is None and not self.killed:
+            self.killed = True
             with contextlib.suppress(ProcessLookupError):
                 self.process.kill()
 
