@@ -38,7 +38,7 @@ VIEWS = {
     "verdict": {"expression": QUESTION, "mod": 97},
     "network": {"expression": POLYNOMIAL, "mod": 97},
     "training": {"expression": "n1 n2", "mod": 97},
-    "census": {"modulus": 23, "share": 0.5},
+    "census": {},
     "paper": {"item": "figure1"},
 }
 """What each view shows in its picture."""

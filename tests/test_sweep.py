@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pictures import is_drawn
 
 import modgrok as mg
 from modgrok import cli
@@ -211,6 +212,16 @@ def test_seeds_may_be_listed_or_counted_but_not_both():
         plan_of("n1 n2", 7, 3, seed=[4, 2])
 
 
+def test_one_setting_makes_a_line_with_the_reach_of_half_of_the_seeds(unbroken):
+    figure = unbroken.phase_diagram()
+    drawn = figure.axes[0].containers[0]
+    assert list(drawn.lines[0].get_ydata()) == [each.test_accuracy for each in unbroken.medians]
+    for (low, high), each in zip(drawn.lines[2][0].get_segments(), unbroken.medians, strict=True):
+        assert low.tolist() == pytest.approx([each.settings["weight_decay"], each.low])
+        assert high.tolist() == pytest.approx([each.settings["weight_decay"], each.high])
+    assert is_drawn(figure)
+
+
 def test_two_settings_make_a_phase_diagram():
     found = mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], learning_rate=[0.001, 0.01, 0.1])
     figure = found.phase_diagram()
@@ -219,6 +230,7 @@ def test_two_settings_make_a_phase_diagram():
     at = {(each.settings["learning_rate"], each.settings["weight_decay"]): each.test_accuracy for each in found.medians}
     assert cells[1, 2] == at[0.1, 5.0] and cells[0, 1] == at[0.01, 1.0]
     assert len(found.plot().axes[0].get_lines()) == 6
+    assert is_drawn(figure) and is_drawn(found.plot())
     assert "learning_rate" in found._repr_html_() and len(found.table["network"]) == 6
 
 

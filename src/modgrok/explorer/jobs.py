@@ -76,11 +76,14 @@ class Jobs:
             self.jobs.remove(job)
             self.changed()
             return "removed"
+        self.halt(job)
+        return "stopping"
+
+    def halt(self, job: Job) -> None:
         if job.kind == "training":
             self.worker.stop_current()
         else:
             self.worker.end_current()
-        return "stopping"
 
     def listed(self) -> list[dict[str, Any]]:
         return [job.to_json() for job in self.jobs]
@@ -125,6 +128,8 @@ class Jobs:
     def pass_on(self, job: Job, name: str, data: bytes) -> None:
         job.deaths = 0
         self.events.publish(name, data)
+        if job.cancelled:
+            self.halt(job)  # again: a child that was just being started has not heard of it
 
     def finish(self, job: Job, reply: Reply) -> None:
         found = json.loads(reply.payload)

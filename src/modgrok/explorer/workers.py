@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -63,7 +64,7 @@ class Worker:
         self.process: asyncio.subprocess.Process | None = None
         self.current: Question | None = None
         self.asked = self.restarts = 0
-        self.closing = False
+        self.closing = self.killed = False
         self.loop_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -79,6 +80,7 @@ class Worker:
             env=environment(),
             start_new_session=True,
         )
+        self.killed = False
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self.process.pid, self.niceness)
@@ -167,9 +169,14 @@ class Worker:
             await self.spawn()
 
     def kill(self) -> None:
-        if self.process is not None and self.process.returncode is None:
+        """Once, and past asyncio: its own kill takes the exit code of a child that has just died away from itself."""
+        if self.process is not None and self.process.returncode is None and not self.killed:
+            self.killed = True
             with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
+                if hasattr(signal, "SIGKILL"):
+                    os.kill(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
 
     async def close(self, seconds: float = SECONDS_TO_END) -> None:
         """End the child: its stdin ends, which asks it to stop; after some seconds it is killed."""

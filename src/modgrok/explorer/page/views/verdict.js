@@ -83,7 +83,7 @@ class VerdictView {
     const show = (family) => {
       const proof = found.proof.find((each) => each.family === family);
       const lines = proof.rows.length + proof.columns.length;
-      replace(place, el("p", { className: "small" }, prose(proof.text)),
+      replace(place, el("p", { className: "small" }, prose(`${proof.text[0].toUpperCase()}${proof.text.slice(1)}.`)),
         this.info.table ? this.picture(null, lines ? proof : null, `The table${proof.note ? `. Marked: ${proof.note}` : ""}.`) : null,
         proof.note && this.info.table ? el("p", { className: "soft small" }, prose(`Marked: ${proof.note}.`)) : null);
     };
