@@ -84,7 +84,7 @@ test-slow: dev
 hostile: dev
 	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
 
-HOSTILE := d,e,c,b,a,f
+HOSTILE := d,e,c,a,b,f
 SECONDS := 36000
 
 check: dev

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import re
 import struct
+import subprocess
 import sys
 from dataclasses import replace
 
@@ -234,6 +236,18 @@ def test_a_child_that_takes_too_long_or_talks_nonsense_is_replaced(monkeypatch, 
             await worker.close()
 
     asyncio.run(check())
+
+
+@pytest.mark.skipif(not hasattr(os, "waitid"), reason="looks at a dead child without taking its exit code")
+def test_ending_a_child_that_has_just_died_leaves_its_exit_code_to_asyncio():
+    """Who takes it makes asyncio warn of an unknown child, and say 255."""
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    worker = Worker("useless")
+    worker.process = child
+    worker.kill()
+    assert os.waitpid(child.pid, 0) == (child.pid, 0)
+    child.returncode = 0
 
 
 def test_a_question_that_nobody_waits_for_is_not_asked(monkeypatch):

@@ -303,6 +303,32 @@ def test_the_product_modulo_97_is_learned_on_the_page_as_on_the_command_line(ser
     same_files(folder / "runs" / run, tmp_path / "runs" / run)
 
 
+def test_long_work_that_is_cancelled_ends_with_its_child_and_what_waits_behind_it_is_taken_out(server):
+    """The whole paper takes minutes, so it is still under way."""
+    events = server.events()
+    assert next(events)[0] == "hello"
+    assert server.post("/api/paper", {"item": "none"})[0] == 400
+    assert server.post("/api/paper", {"item": "all", "size": "huge"}) == (
+        400,
+        {"error": "size must be quick or standard", "position": None},
+    )
+    _, paper = server.post("/api/paper", {"item": "all"})
+    _, probe = server.post("/api/probe", {"expression": "n1 n2", "mod": 23})
+    next(
+        data
+        for name, data, _ in events
+        if name == "queue" and [job["state"] for job in data["queue"]] == ["running", "queued"]
+    )
+    for job, state in ((probe, "removed"), (paper, "stopping")):
+        assert server.post("/api/jobs/cancel", {"job": job["job"]}) == (200, {"job": job["job"], "state": state})
+    answer = next(data for name, data, _ in events if name == "answer")
+    assert (answer["job"], answer["error"], answer["result"]) == (paper["job"], "it was stopped", None)
+    next(data for name, data, _ in events if name == "queue" and not data["queue"])
+    assert server.post("/api/jobs/cancel", {"job": paper["job"]})[0] == 409
+    assert server.get("/report/")[0] == 404
+    events.close()
+
+
 def test_the_queue_stopping_and_going_on(server):
     """The run that goes on at the end is there when the server is told to end: see the fixture."""
     long = {"width": 8, "steps": 200_000}

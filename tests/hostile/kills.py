@@ -41,16 +41,16 @@ IMPORTED = (census, compile, paper, sweep, train, style, sweep_figures, training
 CACHE = Path(tempfile.gettempdir()) / f"hostile-jax-{os.getuid()}"
 KILLS_OF_ONE = 10
 SHARES = {
-    "census on Ray": 3,
-    "explorer's worker": 6,
-    "train": 25,
-    "sweep": 15,
-    "census": 25,
-    "paper": 11,
-    "compile": 15,
+    "census on Ray": 2,
+    "explorer's worker": 5,
+    "train": 20,
+    "sweep": 10,
+    "census": 20,
+    "paper": 18,
+    "compile": 25,
 }
 """Batches of each kind of work: those that cost more to start have fewer."""
-BATCHES = [name for name, share in SHARES.items() for _ in range(share)]
+BATCHES = [name for turn in range(max(SHARES.values())) for name, share in SHARES.items() if turn < share]
 TOTAL, BATCH, UNIT = KILLS_OF_ONE * len(BATCHES), KILLS_OF_ONE, "kills"
 
 PLAN = """steps = [2, 4]

@@ -42,10 +42,11 @@ class Attempt:
 
 # ------------------------------------------------------------------------------------------ Ray
 
-WORKERS = ("ray::at_work", "ray::IDLE")
-"""How Ray calls processes that are at a task of ours, or wait for one."""
+WORKER = "ray::at_work"
+"""How Ray calls a process that is at a task of ours. Those that wait for their first one are left alone: a kill before
+the driver has joined its cluster stops Ray's own start for ever."""
 AGENTS = ("ray::DashboardAgent", "ray::RuntimeEnvAgent")
-SECONDS = 2.0
+SECONDS = 3.0
 """Within how many a kill falls after there are workers."""
 DRIVER_SHARE = 0.25
 """How many of the kills on Ray are the driver's; the others are its workers'."""
@@ -61,14 +62,16 @@ def on_ray(words: tuple[str, ...], folder: Path, log: Path, rng: random.Random, 
         )
     cluster: set[int] = set()
     while len(attempt.kills) < most and driver.poll() is None and time.monotonic() - began < PATIENCE:
-        time.sleep(rng.uniform(0, SECONDS) if workers_in(cluster) else 0.05)
         cluster |= set(descendants(driver.pid))
-        if driver.poll() is not None or not (found := workers_in(cluster)):
+        if not workers_in(cluster):
+            time.sleep(0.02)
             continue
-        if rng.random() < DRIVER_SHARE:
+        time.sleep(rng.uniform(0, SECONDS))
+        cluster |= set(descendants(driver.pid))
+        if driver.poll() is None and rng.random() < DRIVER_SHARE:
             driver.kill()
             attempt.kills += ["driver killed"] * (driver.wait() == -signal.SIGKILL)
-        else:
+        elif driver.poll() is None and (found := workers_in(cluster)):
             os.kill(victim := rng.choice(found), signal.SIGKILL)
             cluster.discard(victim)
             attempt.kills.append("worker killed")
@@ -85,7 +88,7 @@ def on_ray(words: tuple[str, ...], folder: Path, log: Path, rng: random.Random, 
 
 
 def workers_in(cluster: set[int]) -> list[int]:
-    return sorted(pid for pid in cluster if title(pid).startswith(WORKERS))
+    return sorted(pid for pid in cluster if title(pid).startswith(WORKER))
 
 
 def left_behind(attempt: Attempt, cluster: set[int]) -> Attempt:
@@ -170,7 +173,7 @@ async def trained(settings: dict[str, Any], folder: Path, rng: random.Random, mo
                 while job in jobs.jobs and cpu_seconds(process.pid) < moment:
                     await asyncio.sleep(0.002)
                 if job in jobs.jobs and process.returncode is None:
-                    process.kill()
+                    os.kill(process.pid, signal.SIGKILL)
                     if await process.wait() == -signal.SIGKILL:
                         attempt.kills.append("killed")
                     while worker.process is process:

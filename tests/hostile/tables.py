@@ -23,7 +23,7 @@ TOTAL, BATCH = 1_000_000, 1_000
 ALL_OF = (2, 3)
 SIZES = (4,) * 35 + (5, 6, 7, 8, 11)
 LARGEST_KNOWN = 4
-KINDS = ("random", "changed", "random", "planted", "changed", "random", "changed")
+KINDS = (*("random",) * 7, *("changed",) * 3, "planted")
 EFFORT = 0.05
 
 

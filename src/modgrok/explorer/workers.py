@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable
@@ -170,11 +171,14 @@ class Worker:
             await self.spawn()
 
     def kill(self) -> None:
-        """Once is enough: asyncio loses sight of a child that is killed when it is dead."""
+        """Once, and past asyncio: its own kill takes the exit code of a child that has just died away from itself."""
         if self.process is not None and self.process.returncode is None and not self.killed:
             self.killed = True
             with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
+                if hasattr(signal, "SIGKILL"):
+                    os.kill(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
 
     async def close(self, seconds: float = SECONDS_TO_END) -> None:
         """End the child: its stdin ends, which asks it to stop; after some seconds it is killed."""
