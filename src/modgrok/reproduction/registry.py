@@ -182,17 +182,18 @@ ALL = (
     Item(
         "law",
         "The loss law",
-        "the training loss alone tells the test accuracy: thousands of networks, recorded on a GPU",
+        "the training loss alone tells the test accuracy: a hundred thousand networks, recorded on a GPU",
         computed="elsewhere",
-        recorded_by="modgrok census benchmarks/census/plan.toml --out census",
+        recorded_by="modgrok census benchmarks/census/large.toml --out census",
         lead="At the end of training with weight decay, the training loss alone tells the test accuracy. So one can "
         "tell without test data whether a network has generalised: `modgrok classify … --probe` does.",
         pictures={
             "law": Picture(
-                "Three panels, one for each modulus: test accuracy falls with the training loss along one curve, "
-                "whatever the family of the table.",
-                "Training loss against test accuracy: every point is a network trained on half of a table; the line is "
-                "the fitted curve.",
+                "Two panels: test accuracies against training losses, which have another scale at every modulus; and "
+                "against the ratio of odds, where they fall along one curve, whatever the family of the table.",
+                "Training loss against test accuracy. Every point is a network, one in 25 of those that the curve "
+                "is fitted to; moduli 13 to 127, a fifth to nine tenths of the table. The line is what modgrok "
+                "expects, and nine in ten networks of families that it has not seen lie in the shaded band.",
             )
         },
     ),
