@@ -53,7 +53,7 @@ def drawn_axes() -> dict[str, tuple[Figure, int]]:
         "figure1": (figure1.figure1(CURVES, 1.4, 23), 2),
         "widths": (widths.widths_figure(WIDTHS, 23, long_sums, 7), 2),
         "training": (training.training_figure(METRICS, NEURONS, "n1 n2 mod 97"), 3),
-        "strong": (strong.strong_figure(settings), 2),
+        "strong": (strong.strong_figure(settings), 1),
         "law": (law.law_figure(POINTS, CURVE), 3),
     }
 

@@ -350,10 +350,12 @@ def conclusion(rows: list[Values], learned: dict[str, list[str]]) -> str:
     tuned = [row for row in rows if row["experts"] is not None]
     kept = sum(row["experts"] >= LEARNED for row in tuned)
     lost = sum(row["experts_worst"] < LEARNED for row in tuned)
-    counts = ", ".join(f"{start} {len(learned[start])}" for start in ("first", "last", "generic", "scratch", "single"))
+    count = {start: len(found) for start, found in learned.items()}
     return (
-        f"Learned of {len(rows)} cases: {counts}; the control {len(learned['control'])}. Fine-tuning keeps the joined "
-        f"experts right under some setting in {kept} and loses them under some setting in {lost}."
+        f"Of {len(rows)} cases circuits learn {count['scratch']} from scratch and {count['generic']} from experts that "
+        f"were not relabelled, and one two-layer network {count['single']}; where the first experts were trained "
+        f"before, the rest is learned in {count['first']}, and where the last were, in {count['last']}. Training on "
+        f"keeps joined experts right under some setting in {kept} and loses them under some setting in {lost}."
     )
 
 

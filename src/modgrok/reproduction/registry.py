@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 if TYPE_CHECKING:
     from modgrok.reproduction.item import Effort, ItemResult, Summary
 
-PAPER, ERRATA, BEYOND = "Tables and figures of the paper", "Errata", "Beyond the paper"
+PAPER, ERRATA, BEYOND = "Tables and figures of the paper", "Corrections", "Beyond the paper"
 """The sections of the report that items stand in."""
 
 
@@ -241,8 +241,8 @@ ALL = (
                 "A heat map of test accuracies: settings as rows, polynomials as columns; the first row is what "
                 "sharing twins and guessing the rest would give.",
                 "Best test accuracy in percent after all training. † outside the class. Outlined: in the class and not "
-                "learned within the usual steps; dotted, learned with more steps or more of the table; dashed "
-                "orange, still rising at the last step; red, at rest. Settings that are too weak fail a control.",
+                "learned within the usual steps; dotted, learned with more steps or more of the table; dashed, "
+                "still rising at the last step; red, at rest. Settings that are too weak fail a control.",
             )
         },
         claim="Every standard network learns polynomials of the form (strong hypothesis)",
