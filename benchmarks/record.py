@@ -19,6 +19,8 @@ from modgrok.files import read_json, whole_file, write_text
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import trainings
+from modgrok.reproduction.endtoend import with_controls
+from modgrok.reproduction.endtoend_control import train_controls
 from modgrok.reproduction.item import ItemResult, Values
 from modgrok.reproduction.law import result_of as law_result
 from modgrok.reproduction.mathematics import FUNCTIONS, other_models
@@ -122,7 +124,10 @@ def source_of(item: Item) -> ItemResult | None:
     if item.name == "law":
         return census_law() if CENSUS.exists() else None
     path = ROOT / "results" / f"{item.name}.json"
-    return ItemResult.from_json(read_json(path)) if path.exists() else None
+    result = ItemResult.from_json(read_json(path)) if path.exists() else None
+    if result is not None and item.name == "endtoend":
+        return with_controls(result, train_controls(path.parent, end=0))
+    return result
 
 
 def recordable() -> dict[str, Values]:

@@ -25,20 +25,23 @@ OUTLINES = {
 of it."""
 
 
+def strong_figures(settings: Rows) -> dict[str, Figure]:
+    """A heat map for each modulus, by name: `strong` for the first one, `strong-23` for 23."""
+    moduli = list(dict.fromkeys(setting["modulus"] for setting in settings))
+    maps = {modulus: strong_figure([s for s in settings if s["modulus"] == modulus]) for modulus in moduli}
+    return {"strong" if modulus == moduli[0] else f"strong-{modulus}": figure for modulus, figure in maps.items()}
+
+
 def strong_figure(settings: Rows) -> Figure:
-    """A heat map of test accuracies for each modulus; its first row is what twins and guesses give.
+    """A heat map of test accuracies modulo one number; its first row is what twins and guesses give.
 
     Outlined: in the class and not learned at first; red, at rest; dashed, still rising; dotted, learned in the end.
     † marks what is outside the class.
     """
-    moduli = list(dict.fromkeys(setting["modulus"] for setting in settings))
-    groups = [[setting for setting in settings if setting["modulus"] == modulus] for modulus in moduli]
-    heights = [2 + len(group) for group in groups]
-    with drawing(width=7.4, height=0.2 * sum(heights) + 1.5 * len(moduli) + 0.3) as figure:
-        panels = figure.subplots(len(moduli), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for axes, modulus, group in zip(panels, moduli, groups, strict=True):
-            draw_map(axes, group)
-            axes.set_title(f"modulo {modulus}: best test accuracy in %", loc="left", fontweight="bold")
+    with drawing(width=7.4, height=0.2 * len(settings) + 2.2) as figure:
+        axes = figure.subplots()
+        draw_map(axes, settings)
+        axes.set_title(f"modulo {settings[0]['modulus']}: best test accuracy in %", loc="left", fontweight="bold")
     return figure
 
 
@@ -51,8 +54,9 @@ def draw_map(axes: Axes, settings: Rows) -> None:
         finding = settings[row - 1]["cells"][column]["finding"] if row else ""
         if finding in OUTLINES:
             colour, style, width = OUTLINES[finding]
-            line = {"edgecolor": colour, "linestyle": style, "linewidth": width}
-            axes.add_patch(Rectangle((column - 0.44, row - 0.42), 0.88, 0.84, fill=False, **line))
+            box = Rectangle((column - 0.44, row - 0.42), 0.88, 0.84, fill=False, edgecolor=colour, linestyle=style)
+            box.set_linewidth(width)
+            axes.add_patch(box)
         percent = round(100 * value) if value >= LEARNED else min(round(100 * value), 98)
         colour = "white" if value < 0.6 else "black"
         axes.text(column, row, str(percent), ha="center", va="center", fontsize=7, color=colour)

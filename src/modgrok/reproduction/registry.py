@@ -243,7 +243,11 @@ ALL = (
                 "Best test accuracy in percent after all training. † outside the class. Outlined: in the class and not "
                 "learned within the usual steps; dotted, learned with more steps or more of the table; dashed, "
                 "still rising at the last step; red, at rest. Settings that are too weak fail a control.",
-            )
+            ),
+            "strong-23": Picture(
+                "The same heat map modulo 23: most settings of transformers and deep MLPs fail a control there.",
+                "The same modulo 23.",
+            ),
         },
         claim="Every standard network learns polynomials of the form (strong hypothesis)",
     ),
