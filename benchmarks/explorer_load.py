@@ -14,15 +14,14 @@ import asyncio
 import json
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+
+from modgrok.explorer.client import Explorer
 
 PATHS = (
     "/",
@@ -79,22 +78,19 @@ def memory(pid: int) -> float:
     return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
 
 
-def children(pid: int) -> list[int]:
-    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-async def load(process: subprocess.Popen, port: int, seconds: float, streams: int, rate: int) -> dict:
-    token = re.search(rb'name="modgrok-token" content="([^"]+)"', (await fetch(port, "/"))[1])[1].decode()
+async def load(explorer: Explorer, seconds: float, streams: int, rate: int) -> dict:
+    port = explorer.port
+    explorer.page()
     for path in (*PATHS, "/api/runs"):  # what is asked for the first time is imported and compiled
         await fetch(port, path)
     until, seen = asyncio.Event(), [Counter() for _ in range(streams)]
     pages = [asyncio.ensure_future(listen(port, each, until)) for each in seen]
     body = {"expression": "n1 n2", "mod": 31, "settings": {"width": 64, "steps": 200_000}}
-    status, _ = await fetch(port, "/api/trainings", "POST", token, json.dumps(body).encode())
+    status, _ = await fetch(port, "/api/trainings", "POST", explorer.token, json.dumps(body).encode())
     assert status == 202
     await asyncio.sleep(10)
-    workers = children(process.pid)
-    watched = {"server": process.pid, "answers": workers[0], "trains": workers[1]}
+    workers = explorer.children()
+    watched = {"server": explorer.process.pid, "answers": workers[0], "trains": workers[1]}
     megabytes: dict[str, list[float]] = {name: [] for name in watched}
     took: list[float] = []
     statuses: Counter[int | str] = Counter()
@@ -138,7 +134,7 @@ async def load(process: subprocess.Popen, port: int, seconds: float, streams: in
         "errors": {str(name): count for name, count in statuses.items() if name != "as expected"},
         "milliseconds": dict(zip(("median", "p95", "p99", "worst"), quantiles.round(1).tolist(), strict=True)),
         f"megabytes_every_{EVERY_SECONDS}_seconds": megabytes,
-        "children_replaced": children(process.pid) != workers,
+        "children_replaced": explorer.children() != workers,
         "cores": os.cpu_count(),
         "load_average": os.getloadavg()[0],
     }
@@ -151,17 +147,8 @@ def main() -> None:
     parser.add_argument("--rate", type=int, default=200, help="requests per second")
     parser.add_argument("--out", type=Path)
     args = parser.parse_args()
-    with TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "modgrok", "explore", "--no-open", "--port", "0"]
-        path = os.pathsep.join(os.path.abspath(place) for place in sys.path if place)
-        environment = os.environ | {"PYTHONPATH": path}
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
-        port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
-        try:
-            found = asyncio.run(load(process, port, args.seconds, args.streams, args.rate))
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.wait(60)
+    with TemporaryDirectory() as folder, Explorer(folder) as explorer:
+        found = asyncio.run(load(explorer, args.seconds, args.streams, args.rate))
     text = json.dumps(found, indent=2)
     print(text)
     if args.out:

@@ -10,14 +10,8 @@ all of them together stay below 1.5 MB. The last lines are what a page costs: wh
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,6 +19,8 @@ from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
+
+from modgrok.explorer.client import Explorer
 
 THEMES = ("light", "dark")
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}
@@ -42,24 +38,10 @@ VIEWS = {
     "verdict": {"expression": QUESTION, "mod": 97},
     "network": {"expression": POLYNOMIAL, "mod": 97},
     "training": {"expression": "n1 n2", "mod": 97},
-    "census": {"modulus": 23, "share": 0.5},
+    "census": {},
     "paper": {"item": "figure1"},
 }
 """What each view shows in its picture."""
-
-
-@contextmanager
-def explorer(folder: str) -> Iterator[str]:
-    """The address of an explorer that keeps its runs in `folder`."""
-    command = [sys.executable, "-m", "modgrok", "explore", "--port", "0", "--no-open", "--runs", "runs"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        found = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline())
-        assert found is not None, "modgrok explore prints its address as its first line"
-        try:
-            yield found.group()
-        finally:
-            process.send_signal(signal.SIGINT)
 
 
 def train(page: Page) -> str:
@@ -164,14 +146,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path, nargs="?", help="where the pictures go; none are taken without it")
     folder = parser.parse_args().folder
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
-    with TemporaryDirectory() as runs, explorer(runs) as address, sync_playwright() as playwright:
+    with TemporaryDirectory() as runs, Explorer(runs) as explorer, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
-            with browser.new_context(base_url=address, viewport=DESK) as context:
+            with browser.new_context(base_url=explorer.address, viewport=DESK) as context:
                 run = train(context.new_page())
-            print(f"pictures: {take(browser, address, run, folder) / 1024:.0f} kB")
-        print(costs(browser, address))
+            print(f"pictures: {take(browser, explorer.address, run, folder) / 1024:.0f} kB")
+        print(costs(browser, explorer.address))
         browser.close()
 
 

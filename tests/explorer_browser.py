@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
+
+from modgrok.explorer.client import Explorer
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE = 180
@@ -36,34 +34,12 @@ CELLS = """(canvas) => {
 """The colour of every cell of a table's picture, row by row, as it stands on the screen."""
 
 
-class Explorer(NamedTuple):
-    """A server that runs: its process, its address, and the folder where it was started."""
-
-    process: subprocess.Popen[str]
-    address: str
-    folder: Path
-
-    def workers(self) -> list[int]:
-        """The processes that the server has started."""
-        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        return [int(pid) for pid in found.read_text().split()] if found.exists() else []
-
-
 @contextmanager
 def explorer(folder: Path) -> Iterator[Explorer]:
-    """`modgrok explore` as a person starts it; Ctrl-C ends it, and with it all that it had started."""
-    command = [sys.executable, "-m", "modgrok", "explore", "--port", "0", "--no-open", "--runs", "runs"]
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        first = re.search(r"http://\S+?(?=/?\s)", process.stdout.readline())
-        assert first is not None, "the first line is the address"
-        found = Explorer(process, first.group(), folder)
-        try:
-            yield found
-        finally:
-            children = found.workers()
-            process.send_signal(signal.SIGINT)
-            process.wait(PATIENCE)
+    """An explorer; Ctrl-C ends it, and with it all that it had started."""
+    with Explorer(folder) as found:
+        yield found
+        children = found.children()
     until(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])
 
 

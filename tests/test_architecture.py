@@ -6,10 +6,13 @@ A rule looks at every module and names all that break it at once.
 from __future__ import annotations
 
 import ast
+import runpy
 import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 import modgrok
 from modgrok.cli import COMMANDS
@@ -17,6 +20,7 @@ from modgrok.compilation_cache import options
 from modgrok.reproduction.registry import ITEMS
 
 ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
+BENCHMARKS = TESTS.parent / "benchmarks"
 
 ORDER = [
     *(
@@ -289,10 +293,21 @@ def test_no_room_has_the_name_of_a_verb():
 
 
 def test_one_json_encoder_and_one_way_to_the_terminal():
-    """The explorer speaks to its own worker and its own page, in JSON that holds no result but through `plain`."""
     calls = {
         module: {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for module, tree in TREES.items()
     }
-    none(m for m, called in calls.items() if "json.dumps" in called and m != "results" and room(m) != "explorer")
+    none(m for m, called in calls.items() if "json.dumps" in called and m != "results")
     none(m for m, called in calls.items() if "Console" in called and m != "printing")
+
+
+@pytest.mark.parametrize("script", sorted(BENCHMARKS.glob("*.py")), ids=lambda script: script.stem)
+def test_every_benchmark_finds_what_it_imports(script, monkeypatch):
+    """They are run by hand, now and then, so what they lack would go unnoticed otherwise."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    try:
+        runpy.run_path(str(script), run_name=script.stem)
+    except ModuleNotFoundError as missing:
+        if missing.name.partition(".")[0] == "modgrok":
+            raise
+        pytest.skip(f"{missing.name} is not installed; `make dev` installs it")

@@ -58,6 +58,7 @@ def test_the_html_escapes_and_names_every_family():
     ("n1 n2 + 2n1 + 3n2", 97, "is a product in disguise: u + 91 of the product u = (n1 + 3) (n2 + 2)."),
     ("n1 n2 n3 + 4", 7, "is a product in disguise: u + 4 of the product u = n1 n2 n3."),
     ("n1^2 + n1 n2 + n2^2", 23, "is neither a sum nor a product in disguise: that is proved."),
+    ("n1 n2", 6, "is not h(g1 + g2) over Z_6 nor over any group up to Z_5 with an absorbing element: that is proved."),
     ("n1^2", 7, "depends on one variable alone."),
     ("5", 7, "is constant."),
 ])  # fmt: skip
@@ -101,6 +102,7 @@ def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_
     about = found.to_json()["probe"]
     assert (about["value"], about["low"], about["high"], about["source"]) == (None, None, None, "probe")
     assert "for modulus 13 to 127, not 5" in about["reason"]
+    assert "The probe, one small network, got " in found.answer[1]
     assert 0 < about["train_loss"] < 1 and 0 <= about["test_accuracy"] <= 1 and about["steps"] == 2
 
 

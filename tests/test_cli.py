@@ -224,7 +224,10 @@ def test_tasks_that_are_refused(modgrok, case):
         ((*SUM, "--out", "."), "cannot write .: it is a folder; give the name of a file"),
         ((*SUM, "--out", "/dev/null/net.safetensors"), "cannot write /dev/null/net.safetensors"),
         (("verify", "missing.safetensors"), "no such network: missing.safetensors"),
-        (("verify", "."), "no such network: weights.safetensors"),
+        (
+            ("verify", "."),
+            "the folder . is no run, it has no weights.safetensors; `modgrok runs .` lists the runs in it",
+        ),
         (("verify", "/dev/null"), "/dev/null is not a modgrok network, or was cut short"),
         (("predict", "missing.safetensors", "1"), "no such network: missing.safetensors"),
         (("predict", "missing.safetensors", "one"), "invalid int value: 'one'"),
@@ -242,8 +245,8 @@ def test_bad_arguments(modgrok, argv, message):
     [
         (("verify", "net", "--sample", "0"), "the sample must have at least 1 row, got 0"),
         (("verify", "net", "--sample", "-4"), "the sample must have at least 1 row, got -4"),
-        (("predict", "net", "1"), "this network takes 2 values (n1 n2), got 1"),
-        (("predict", "net", "1", "2", "3"), "this network takes 2 values (n1 n2), got 3"),
+        (("predict", "net", "1"), "this network takes 2 values (n1, n2), got 1"),
+        (("predict", "net", "1", "2", "3"), "this network takes 2 values (n1, n2), got 3"),
         (("predict", "net", "11", "0"), "values must be residues 0 … 10, got 11"),
         (("predict", "net", "-1", "0"), "values must be residues 0 … 10, got -1"),
     ],

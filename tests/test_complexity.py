@@ -27,7 +27,8 @@ def test_coincidences_are_the_matrix_that_they_stand_for(family):
     z = np.random.default_rng(0).standard_normal((7, 7))
     expected = np.array([[sum(z[b, d] for b in range(7) for d in range(7) if table[a, b] == table[c, d])
                           for c in range(7)] for a in range(7)])  # fmt: skip
-    np.testing.assert_allclose(coincidences(table)(z), expected)
+    image = coincidences(table)(np.stack([z, 2 * z], axis=2))
+    np.testing.assert_allclose(image, np.stack([expected, 2 * expected], axis=2))
     np.testing.assert_allclose(dense_coincidences(table) @ z.ravel(), expected.ravel())
 
 

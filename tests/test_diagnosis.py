@@ -50,6 +50,7 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
         ),
         ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00 % of the test rows.*go on to 2000 steps"),
         (FLAT, "memorised", r"2\.00 % of the test rows \(about chance\).*outside the class"),
+        (FLAT | {"test_accuracy": 0.03}, "memorised", r"3\.00 % of the test rows \(above chance\)"),
         (FLAT | {"test_accuracy": 0.74}, "memorised", r"74\.00 % of the test rows \(above chance\)"),
         (FLAT | {"train_accuracy": 0.4}, "underfit", r"Stuck: 40\.00 % of the training rows.*width 500; try 2000"),
         ({"test_loss": np.nan, "test_accuracy": np.nan}, "fitted", "there are no test rows"),

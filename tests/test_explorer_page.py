@@ -306,7 +306,7 @@ def test_a_worker_that_is_killed_is_started_again_and_its_run_goes_on(page, serv
     open_view(page, "training", "n1 n2", 11)
     start_training(page, width=64, steps=20000, seed=3)
     until(lambda: shown_step(page) > 2000)
-    for pid in server.workers():
+    for pid in server.children():
         os.kill(pid, signal.SIGKILL)
     page.locator(".notice", has_text="started again").wait_for()
     page.get_by_text("20,000 of 20,000").wait_for()

@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from explorer_client import Explorer
 
 pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
 
 from modgrok import cli
+from modgrok.explorer.client import Explorer
 
 LINUX = sys.platform.startswith("linux")
 TINY = {"width": 8, "steps": 60, "snapshots": 4}
@@ -37,7 +37,7 @@ def server(folder):
     children = explorer.children() if LINUX else []
     assert explorer.close() == 0
     assert not any(Path(f"/proc/{child}").exists() for child in children)
-    for run in (folder / "runs").iterdir():
+    for run in folder.glob("runs/*"):
         assert not list(run.glob(".*")) and not (run / "running.json").exists()
         assert json.loads((run / "result.json").read_text())["step"] > 0
 
@@ -61,18 +61,18 @@ def test_the_page_brings_its_token_and_a_policy_that_lets_nothing_else_in(server
         {"Host": "127.0.0.1:1"},
         {"Origin": "http://evil.example"},
         {"Origin": "null"},
-        {"Sec_Fetch_Site": "cross-site"},
+        {"Sec-Fetch-Site": "cross-site"},
     ],
 )
 def test_requests_of_other_hosts_and_pages_are_refused(server, headers):
-    response, content = server.request("GET", "/api/settings", **headers)
+    response, content = server.request("GET", "/api/settings", headers=headers)
     assert response.status == 403 and "not answered" in json.loads(content)["error"]
 
 
 @pytest.mark.parametrize("token", [None, "", "wrong"])
 def test_changes_need_the_token(server, token):
-    headers = {"Content_Type": "application/json"} | ({} if token is None else {"X_Modgrok_Token": token})
-    response, content = server.request("POST", "/api/trainings", b"{}", **headers)
+    headers = {"Content-Type": "application/json"} | ({} if token is None else {"X-Modgrok-Token": token})
+    response, content = server.request("POST", "/api/trainings", b"{}", headers)
     assert response.status == 403 and "token" in json.loads(content)["error"]
 
 
@@ -126,11 +126,11 @@ def test_bad_trainings_are_refused_and_leave_no_folder(server, folder, body, wor
 
 def test_what_is_no_object_or_too_large_is_refused(server):
     assert server.post("/api/trainings", [1])[0] == 400
-    deep, headers = b"[" * 50_000, {"X_Modgrok_Token": server.token, "Content_Type": "application/json"}
-    assert server.request("POST", "/api/trainings", deep, **headers)[0].status == 400
-    response, _ = server.request("POST", "/api/trainings", b"{}", X_Modgrok_Token=server.token)
+    deep, headers = b"[" * 50_000, {"X-Modgrok-Token": server.token, "Content-Type": "application/json"}
+    assert server.request("POST", "/api/trainings", deep, headers)[0].status == 400
+    response, _ = server.request("POST", "/api/trainings", b"{}", {"X-Modgrok-Token": server.token})
     assert response.status == 400
-    response, content = server.request("POST", "/api/trainings", b" " * (1 << 17), X_Modgrok_Token=server.token)
+    response, content = server.request("POST", "/api/trainings", b" " * (1 << 17), {"X-Modgrok-Token": server.token})
     assert response.status == 413 and "65,536" in json.loads(content)["error"]
     assert server.get("/api/nothing")[0] == 404
     assert server.post("/api/trainings/stop", {"run": "none"})[0] == 409
@@ -149,14 +149,13 @@ def test_a_function_comes_with_the_table_that_integers_give(server):
 
 def test_a_table_that_is_sent_becomes_a_function_and_a_bad_one_does_not(server):
     content = "\n".join(",".join(str((2 * a + b) % 5) for b in range(5)) for a in range(5)).encode()
-    response, reply = server.request("POST", "/api/tables?name=mine.csv", content, X_Modgrok_Token=server.token)
-    sent = json.loads(reply)
-    assert response.status == 200 and sent["name"] == "mine.csv"
+    status, sent = server.post("/api/tables?name=mine.csv", content)
+    assert status == 200 and sent["name"] == "mine.csv"
     status, found = server.get("/api/verdict", table=sent["table"])
     assert status == 200 and found["verdict"] == "in-class" and found["family"] == "additive"
     for name, content in (("../../x.csv", b"1,2\n3"), ("x.exe", b"1"), ("x.npy", b"\x80\x04pickle")):
-        response, reply = server.request("POST", f"/api/tables?name={name}", content, X_Modgrok_Token=server.token)
-        assert response.status == 400 and "/tmp" not in json.loads(reply)["error"], reply
+        status, reply = server.post(f"/api/tables?name={name}", content)
+        assert status == 400 and "/tmp" not in reply["error"], reply
 
 
 # ------------------------------------------------------------------------------------------ trainings
@@ -302,6 +301,32 @@ def test_the_product_modulo_97_is_learned_on_the_page_as_on_the_command_line(ser
     monkeypatch.chdir(tmp_path)
     assert cli.main(["train", "n1 n2", "--mod", "97", "--json"]) == 0
     same_files(folder / "runs" / run, tmp_path / "runs" / run)
+
+
+def test_long_work_that_is_cancelled_ends_with_its_child_and_what_waits_behind_it_is_taken_out(server):
+    """The whole paper takes minutes, so it is still under way."""
+    events = server.events()
+    assert next(events)[0] == "hello"
+    assert server.post("/api/paper", {"item": "none"})[0] == 400
+    assert server.post("/api/paper", {"item": "all", "size": "huge"}) == (
+        400,
+        {"error": "size must be quick or standard", "position": None},
+    )
+    _, paper = server.post("/api/paper", {"item": "all"})
+    _, probe = server.post("/api/probe", {"expression": "n1 n2", "mod": 23})
+    next(
+        data
+        for name, data, _ in events
+        if name == "queue" and [job["state"] for job in data["queue"]] == ["running", "queued"]
+    )
+    for job, state in ((probe, "removed"), (paper, "stopping")):
+        assert server.post("/api/jobs/cancel", {"job": job["job"]}) == (200, {"job": job["job"], "state": state})
+    answer = next(data for name, data, _ in events if name == "answer")
+    assert (answer["job"], answer["error"], answer["result"]) == (paper["job"], "it was stopped", None)
+    next(data for name, data, _ in events if name == "queue" and not data["queue"])
+    assert server.post("/api/jobs/cancel", {"job": paper["job"]})[0] == 409
+    assert server.get("/report/")[0] == 404
+    events.close()
 
 
 def test_the_queue_stopping_and_going_on(server):

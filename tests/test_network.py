@@ -75,7 +75,7 @@ def _umask() -> int:
 def test_a_folder_stands_for_the_weights_in_it(tmp_path):
     small_network().save(tmp_path / "run" / "weights.safetensors")
     assert load(tmp_path / "run").expression == "n1 n2 + 2 n1"
-    with pytest.raises(InputError, match=r"no such network: .*weights\.safetensors; `modgrok compile"):
+    with pytest.raises(InputError, match=r"the folder .* is no run, it has no weights\.safetensors; `modgrok runs "):
         load(tmp_path)
 
 

@@ -14,6 +14,7 @@ from modgrok.cli import main
 from modgrok.errors import InputError
 from modgrok.inspection.order import order_of_table, sized_order
 from modgrok.inspection.spectrum import periodicity
+from modgrok.networks.export import export
 from modgrok.networks.models import MODELS, trainable
 from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
@@ -193,6 +194,16 @@ def test_a_network_keeps_its_table_in_its_file(tmp_path, partial_run):
     assert np.array_equal(again.table(), partial_run.network.table())
 
 
+def test_a_table_without_a_modulus_has_none_in_any_command(tmp_path, partial_run, capsys):
+    partial_run.network.save(tmp_path / "mine.safetensors")
+    path = str(tmp_path / "mine.safetensors")
+    for words in (["verify", path], ["predict", path, "0", "0"], ["export", path, "--to", "torch"], ["inspect", path]):
+        capsys.readouterr()
+        assert main([*words, "--json"]) in (0, 1)
+        assert json.loads(capsys.readouterr().out)["modulus"] is None, words
+    assert "mod 6" not in repr(export(path, "torch", out=tmp_path / "mine.py"))
+
+
 def test_a_square_table_is_inspected_in_the_order_of_its_function():
     found = inspect(train(lambda a, b: 3 * a * b, mod=7, width=8, steps=2))
     assert found.order == "multiplicative" and "(7 × 7 → 7)" in repr(found)
@@ -245,7 +256,7 @@ def test_train_takes_a_table(tmp_path, capsys, monkeypatch):
         ([], "train needs one function"),
         (["n1 n2", "--table", "mine.csv"], "train needs one function"),
         (["--table", "missing.csv"], "cannot read the table missing.csv: No such file"),
-        (["--table", "mine.txt"], "a table is a .csv, .npy, .parquet file"),
+        (["--table", "mine.txt"], "a table is a .csv, .npy or .parquet file"),
     ],
 )
 def test_a_command_line_without_one_function_is_refused(arguments, message, capsys, monkeypatch, tmp_path):

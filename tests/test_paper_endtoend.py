@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from pictures import is_drawn
 
 from modgrok.errors import InputError
 from modgrok.figures.style import Figure
@@ -41,7 +42,7 @@ def test_the_study_reports_every_start_and_reuses_finished_parts(tiny_studies, m
     stored = ItemResult.from_json(json.loads(json.dumps(result.to_json())))
     figures = item.figures(stored)
     assert list(figures) == ["endtoend", "endtoend-fine-tuning", "endtoend-control"]
-    assert all(isinstance(figure, Figure) for figure in figures.values())
+    assert all(isinstance(figure, Figure) and is_drawn(figure) for figure in figures.values())
 
 
 def test_a_time_limit_keeps_what_is_finished(tiny_studies, tmp_path):

@@ -7,12 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from pictures import is_drawn
 
 from modgrok.answers.classifying import classify
 from modgrok.censuses import fractions, store
 from modgrok.censuses.fitting import calibrate
 from modgrok.censuses.law import columns_of, ratios, settings_of
 from modgrok.errors import InputError
+from modgrok.figures.fractions import phases_figure
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.fraction_law import fraction_law
@@ -141,7 +143,9 @@ def test_a_planted_edge_is_found():
         "modulus": moduli, "fraction": shares, "test_accuracy": np.where(grokked, 1.0, 0.5),
         "variety": np.ones(len(shares)), "redundancy": np.zeros(len(shares)), "kind": np.full(len(shares), "sum"),
     }  # fmt: skip
-    law = fractions.fraction_fit(census, "").kinds["sum"]
+    fitted = fractions.fraction_fit(census, "")
+    law = fitted.kinds["sum"]
+    assert is_drawn(phases_figure(census, fitted))
     np.testing.assert_allclose(law.boundary(np.array([23, 53])), 3 / np.sqrt([23, 53]), atol=0.02)
     assert law.misjudged < 0.05 and law.edge_error < 0.02
     with pytest.raises(InputError, match="needs 30 trainings on functions in the class"):

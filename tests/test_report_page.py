@@ -125,7 +125,7 @@ def test_the_page_says_what_was_found(folder):
         "962 neurons with error below",
         "Finding: exact and proved",
         "so the question is open there",
-        "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0%",
+        "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0 %",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "The same on this machine, smaller: partly reproduced",
         "Found besides".lower(),
@@ -231,7 +231,8 @@ def test_a_browser_shows_every_picture_without_an_error(folder, tmp_path, width)
     copy = tmp_path / "checked.html"
     copy.write_text(text.replace("<head>", "<head>" + CHECK, 1))
     flags = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
-    command = [browser, *flags.split(), "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}"]
+    flags += " --disable-component-update --disable-dev-shm-usage"
+    command = [browser, *flags.split(), f"--user-data-dir={tmp_path / 'profile'}"]
     command += [f"--window-size={width},900", "--virtual-time-budget=5000", "--dump-dom", copy.as_uri()]
     shown = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
     root = dict(re.findall(r'(data-\w+)="([^"]*)"', shown[: shown.index("<head>")]))

@@ -276,8 +276,20 @@ def test_snapshots_are_the_networks_of_their_steps(unbroken):
     np.testing.assert_array_equal(stored.at(60).table(), run.network.table())
     with pytest.raises(InputError, match="no network was kept at step 25; nearest are those at 8 and 22"):
         run.at(25)
+    where = folder / "snapshots.safetensors"
+    assert repr(stored.snapshots) == f"<SnapshotFile: {len(FILM)} networks at steps 0 to 60, in {where}>"
+    with pytest.raises(InputError, match="at step 25, only the last one, of step 60; train with snapshots=50"):
+        replace(run, snapshots={}).at(25)
     with pytest.raises(InputError, match="has no snapshots.safetensors; train with snapshots: --snapshots 50"):
         next(read_snapshots(folder.parent))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("step", [22.0, "22", None, True])
+def test_a_step_is_a_whole_number(unbroken, step):
+    with pytest.raises(InputError, match="a step is a whole number, got .*; list"):
+        load_run(unbroken[0]).at(step)
+    assert (load_run(unbroken[0]).at(np.int64(22)).table() == unbroken[1].at(22).table()).all()
 
 
 def test_networks_with_batch_normalisation_keep_their_statistics(tmp_path):

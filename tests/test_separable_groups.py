@@ -94,6 +94,13 @@ def test_an_honest_answer_where_only_the_trivial_group_is_known():
     assert smallest_group(table, most=50).smallest is None
 
 
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("table", ["n1 n2", [0, 1], np.eye(2), np.zeros((0, 2), int)])
+def test_what_is_no_table_has_no_group(table):
+    with pytest.raises(InputError, match="a table of whole numbers is needed, got .*; see mg.table"):
+        smallest_group(table)
+
+
 def test_groups_that_were_not_asked_are_not_passed_over_in_silence():
     """XOR fits Z_18, which little effort does not reach: Z_64, which every table fits, is not called the smallest."""
     found = smallest_group(XOR, effort=0.1)

@@ -69,12 +69,15 @@ def test_jax_may_rebuild_a_network_around_anything():
     assert jax.tree.structure(circuit) == jax.tree.structure(many)
 
 
-COMPILES = "import jax, numpy; print(jax.jit(lambda x: (x @ x.T).sum())(numpy.ones((3, 3), 'f4')))"
+COMPILES = (
+    "from modgrok.compilation_cache import use_compilation_cache; use_compilation_cache(); "
+    "import jax, numpy; print(jax.jit(lambda x: (x @ x.T).sum())(numpy.ones((3, 3), 'f4')))"
+)
 
 
 def test_a_kept_compilation_that_was_torn_is_made_again(tmp_path):
-    """A test may be killed while it writes one, and another worker may read it meanwhile."""
-    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path)}
+    """A process may be killed while it writes one, and another may read it meanwhile: not a word of it."""
+    environment = os.environ | {"JAX_COMPILATION_CACHE_DIR": str(tmp_path), "PYTHONWARNINGS": "default"}
     for _ in range(2):
         done = subprocess.run(
             [sys.executable, "-c", COMPILES], env=environment, capture_output=True, text=True, check=True

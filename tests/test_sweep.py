@@ -12,13 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pictures import is_drawn
 
 import modgrok as mg
 from modgrok import cli
 from modgrok.errors import InputError
 from modgrok.training import sweep_plan, sweeps
+from modgrok.training.ensemble import segment_all
 from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device
-from modgrok.training.sweep_result import Median
+from modgrok.training.sweep_result import Median, cells, headings
 
 SMALL = {"mod": 7, "width": 16, "steps": 30}
 WORDS = ("n1 n2", "--mod", "7", "--width", "16", "--steps", "30", "--weight-decay", "1,5", "--seeds", "3")
@@ -30,6 +32,7 @@ def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
         patch.setattr(sweep_plan, "LARGEST_PART", 4)
+        segment_all.clear_cache()  # what other files compiled does not count
         return mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
 
 
@@ -80,6 +83,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 from modgrok.training import sweep_plan, sweeps
+from modgrok.training.ensemble import segment_all
 
 def progress(done, total):
     print(done, flush=True)
@@ -185,6 +189,40 @@ def test_medians_and_the_best_setting(unbroken):
     )
     nothing = Median({}, 1, np.nan, np.nan, np.nan, 1.0, np.nan, 0.0, None, (0,))
     assert nothing.rank == (-inf, 1.0, 0.0, -inf, -inf)
+    assert repr(nothing) == "<Median: train accuracy 100 % over one seed; no test rows>"
+    assert len(repr(five)) < 200 and repr(five).startswith("<Median: weight_decay 5: median test accuracy 100 %")
+
+
+def test_the_table_of_two_settings_fits_80_columns(unbroken):
+    medians = [
+        Median({"learning_rate": 0.00316, "weight_decay": 0.5}, 10, 0.999, 0.123, 0.999, 1.0, 0.1, 0.9, 12345.0, (0,))
+    ]
+    table = replace(unbroken, varied={"learning_rate": [0.00316], "weight_decay": [0.5]})
+    lines = [headings(table), *(cells(each) for each in medians)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    assert sum(widths) + 2 * (len(widths) - 1) <= 80
+
+
+def test_one_training_is_no_plural(unbroken):
+    one = replace(unbroken, networks=pa.Table.from_pylist([row(0, 0, 0.5, None)]), varied={}, seeds=(0,))
+    assert one.heading == "n1 n2 mod 7, 1 training"
+    assert repr(one) == "<Sweep: n1 n2 mod 7, 1 training. Test accuracy 50.00 % over one seed; none groks.>"
+
+
+def test_seeds_may_be_listed_or_counted_but_not_both():
+    assert plan_of("n1 n2", 7, 1, seed=[4, 2]).seeds == [4, 2] and plan_of("n1 n2", 7, 2, seed=4).seeds == [4, 5]
+    with pytest.raises(InputError, match=r"seed lists the seeds, \[4, 2\], and seeds counts them"):
+        plan_of("n1 n2", 7, 3, seed=[4, 2])
+
+
+def test_one_setting_makes_a_line_with_the_reach_of_half_of_the_seeds(unbroken):
+    figure = unbroken.phase_diagram()
+    drawn = figure.axes[0].containers[0]
+    assert list(drawn.lines[0].get_ydata()) == [each.test_accuracy for each in unbroken.medians]
+    for (low, high), each in zip(drawn.lines[2][0].get_segments(), unbroken.medians, strict=True):
+        assert low.tolist() == pytest.approx([each.settings["weight_decay"], each.low])
+        assert high.tolist() == pytest.approx([each.settings["weight_decay"], each.high])
+    assert is_drawn(figure)
 
 
 def test_two_settings_make_a_phase_diagram():
@@ -195,6 +233,7 @@ def test_two_settings_make_a_phase_diagram():
     at = {(each.settings["learning_rate"], each.settings["weight_decay"]): each.test_accuracy for each in found.medians}
     assert cells[1, 2] == at[0.1, 5.0] and cells[0, 1] == at[0.01, 1.0]
     assert len(found.plot().axes[0].get_lines()) == 6
+    assert is_drawn(figure) and is_drawn(found.plot())
     assert "learning_rate" in found._repr_html_() and len(found.table["network"]) == 6
 
 
@@ -202,9 +241,11 @@ def test_lists_and_ranges_are_read():
     assert read_values("0.001:0.1:5log", float) == [0.001, 0.00316, 0.01, 0.0316, 0.1]
     assert read_values("0, 1:3:3", float) == [0.0, 1.0, 2.0, 3.0]
     assert read_values("50:400:4log", int) == [50, 100, 200, 400]
-    for text in ("", "1,,2", "a", "0:1:4log", "1:2", "1:x:3"):
-        with pytest.raises(InputError, match="is no value, and no range FIRST:LAST:COUNT"):
-            read_values(text, float)
+    for text in ("", "1,,2", "a", "0:1:4log", "1:2", "1:x:3", "1:5:0"):
+        with pytest.raises(InputError, match="eps takes a number, several with commas, or a range FIRST:LAST:COUNT"):
+            read_values(text, float, "eps")
+    with pytest.raises(InputError, match="width takes a whole number, .* got '10.5'; give 100,200"):
+        read_values("10.5", int, "width")
 
 
 @pytest.mark.parametrize(

@@ -170,8 +170,8 @@ def test_predictions_are_the_argmax_with_its_margin():
 @pytest.mark.parametrize(
     "values, message",
     [
-        ((1,), r"this network takes 2 values \(n1 n2\), got 1"),
-        ((1, 2, 3), r"this network takes 2 values \(n1 n2\), got 3"),
+        ((1,), r"this network takes 2 values \(n1, n2\), got 1"),
+        ((1, 2, 3), r"this network takes 2 values \(n1, n2\), got 3"),
         ((13, 0), r"values must be residues 0 … 12, got 13; reduce it modulo p"),
         ((-1, 0), "values must be residues 0 … 12, got -1"),
         ((1.5, 0), "values must be residues 0 … 12, got 1.5"),

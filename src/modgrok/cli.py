@@ -11,13 +11,18 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from modgrok.commands import COMMANDS
+
+SECONDS_TO_REPEAT = 0.02
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -50,10 +55,20 @@ def fail(message: str) -> NoReturn:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    argv = [positional(word) for word in (sys.argv[1:] if argv is None else argv)]
+    if argv is not None:
+        return answered(argv)
+    repeat_interrupts()
+    try:
+        return answered(sys.argv[1:])
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C has nothing to interrupt but the exit
+
+
+def answered(argv: Sequence[str]) -> int:
+    """Do what the words say; the exit code."""
     open_streams()
     try:
-        code = run_command(argv)
+        code = run_command([positional(word) for word in argv])
         sys.stdout.flush()
         return code
     except KeyboardInterrupt:
@@ -65,6 +80,46 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         discard_output()
         fail(f"modgrok: cannot write the answer: {error.strerror or error}; give a place with space")
+
+
+@contextmanager
+def interrupts_held_back() -> Iterator[None]:
+    """Ctrl-C waits for the end of the block: libraries in C++ crash if it falls into their import."""
+    usual = signal.default_int_handler
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
+        yield
+        return
+    came: list[int] = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+    if came:
+        raise KeyboardInterrupt
+
+
+def repeat_interrupts() -> None:
+    """Ctrl-C that comes where Python cannot raise it, in a callback of the garbage collector, say, comes once more."""
+    usual = sys.unraisablehook
+
+    def hook(found: Any) -> None:
+        if found.exc_type is KeyboardInterrupt:
+            again = threading.Timer(SECONDS_TO_REPEAT, interrupt)
+            again.daemon = True
+            again.start()
+        else:
+            usual(found)
+
+    sys.unraisablehook = hook
+
+
+def interrupt() -> None:
+    """Ctrl-C for the main thread, also where it waits for the system."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def open_streams() -> None:
@@ -136,7 +191,9 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
-            import_module(f"modgrok.commands.{name}").add_arguments(command)
+            with interrupts_held_back():
+                module = import_module(f"modgrok.commands.{name}")
+            module.add_arguments(command)
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         form.add_argument("--csv", action="store_true", help="print the table as CSV")

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 
 VARIABLE = "MODGROK_CACHE"
 LEAST_SECONDS = 0.1
 """Programs that compile faster are not kept."""
+TORN = "Error (reading|writing) persistent compilation cache entry"
+"""How JAX warns of a program that was half-written by a killed process, or has no place; it compiles it then."""
 
 
 def cache_folder() -> Path | None:
@@ -32,6 +35,7 @@ def cache_folder() -> Path | None:
 
 def use_compilation_cache() -> None:
     """Tell JAX, by its environment variables if it is not imported yet, to keep compiled programs."""
+    warnings.filterwarnings("ignore", TORN)
     folder = cache_folder()
     if folder is None or "JAX_COMPILATION_CACHE_DIR" in os.environ:
         return

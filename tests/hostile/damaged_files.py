@@ -1,4 +1,4 @@
-"""(b) Damaged files: every format that modgrok reads, cut at every length, bytes flipped, fields dropped and retyped.
+"""(b) Damaged files: every format cut at every length, bytes of its header flipped, fields dropped, swapped, retyped.
 
 A reader gives what the file held, or an `InputError` (of a stored result: a reason to compute it again). A binary file
 that was cut is never accepted, and a file with checksums never with another content. Warnings count as tracebacks.
@@ -193,6 +193,20 @@ def changed_objects(value: Any) -> Iterator[Any]:
     for path in fields(value):
         yield changed(value, path, None, drop=True)
         yield from (changed(value, path, other) for other in OTHERS)
+    for path in fields(value):
+        yield from swapped(value, path)
+
+
+def swapped(value: Any, path: tuple[Any, ...]) -> Iterator[Any]:
+    """A field and the one before it, each with the other's value."""
+    holder = value
+    for name in path[:-1]:
+        holder = holder[name]
+    names = list(holder) if isinstance(holder, dict) else list(range(len(holder)))
+    if (place := names.index(path[-1])) > 0:
+        before = names[place - 1]
+        once = changed(value, path, holder[before])
+        yield changed(once, (*path[:-1], before), holder[path[-1]])
 
 
 def changed_json(path: Path) -> Iterator[bytes]:

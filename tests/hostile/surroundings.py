@@ -1,4 +1,4 @@
-"""(e) Surroundings: full disk, folders that cannot be written, no HOME, LANG=C, closed streams, SIGINT at any moment.
+"""(e) Surroundings: full disk, folders that cannot be written, no HOME, LANG=C, closed streams, SIGINT at every stage.
 
 Every trial is a command as a user calls it, in a process of its own. A full disk is a small tmpfs where one can be
 mounted, and elsewhere a limit on the size of files, which stops a write in its middle just so.
@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from kills_of_workers import cpu_seconds
 from tally import Tally
 
 BATCH, UNIT = 1, "calls"
@@ -28,13 +29,18 @@ TRAIN = ("train", "n1 n2", "--mod", "5", "--width", "3", "--steps", "4", "--out"
 CENSUS = ("census", "plan.toml", "--out", "OUT/census")
 CLASSIFY = ("classify", "n1 n2 + 3", "--mod", "5", "--certificate", "OUT/proof.json")
 WRITING = {"compile": COMPILE, "train": TRAIN, "census": CENSUS, "classify": CLASSIFY}
+SWEEP = ("sweep", "n1 n2", "--mod", "5", "--width", "3,4", "--steps", "4", "--keep-weights", "--out", "OUT/sweep")
+PAPER = ("paper", "classes", "--quick", "--out", "OUT/paper")
+EXPLORE = ("explore", "--no-open", "--port", "0", "--seconds", "2", "--runs", "OUT/runs")
+INTERRUPTED = WRITING | {"sweep": SWEEP, "paper": PAPER, "explore": EXPLORE}
+STAGES = 10
 PLAN = "steps = 2\n[tables]\nrandom = 3\n[[settings]]\nmoduli = [5]\nwidths = [3]\nfractions = [0.5]\n"
 
 
 def call(
     words: tuple[str, ...], folder: Path, *, environment: dict[str, str] | None = None, interrupt: float | None = None
 ) -> tuple[int, str]:
-    """Exit code and stderr of a command in a folder; `interrupt` sends SIGINT after so many seconds."""
+    """Exit code and stderr of a command in a folder; `interrupt` sends SIGINT after so much processor time."""
     (folder / "plan.toml").write_text(PLAN)
     words = tuple(word.replace("OUT", str(folder / "out")) for word in words)
     process = subprocess.Popen(
@@ -47,10 +53,11 @@ def call(
         errors="replace",
     )
     if interrupt is not None:
-        time.sleep(interrupt)
+        while process.poll() is None and cpu_seconds(process.pid) < interrupt:
+            time.sleep(0.001)
         process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=180)
-    return process.returncode, err
+    _, err = process.communicate(timeout=600)
+    return (130 if process.returncode == -signal.SIGINT else process.returncode), err  # as every shell says it
 
 
 def problems(code: int, err: str, allowed: tuple[int, ...], folder: Path) -> list[str]:
@@ -133,21 +140,24 @@ def without_streams(name: str, redirection: str) -> list[str]:
         return problems(done.returncode, done.stderr, (0, 2) if "full" in redirection else (0,), folder)
 
 
-def interrupted(name: str, number: int) -> list[str]:
-    """SIGINT at a random moment; afterwards the same call comes to its end."""
-    seconds = random.Random(f"interrupts {number}").uniform(0.5, 1.1 * usual_seconds(name))
+def interrupted(name: str, stage: int) -> list[str]:
+    """SIGINT at a random moment of one of the stages of a command's time; afterwards the same call ends well."""
+    begins, whole = processor_time("--version"), processor_time(name)
+    moment = begins + (whole - begins) * random.Random(f"{name} {stage}").uniform(stage, stage + 1) / STAGES
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        found = problems(*call(WRITING[name], folder, interrupt=seconds), (0, 130), folder)
-        return found + problems(*call(WRITING[name], folder), (0,), folder)
+        found = problems(*call(INTERRUPTED[name], folder, interrupt=moment), (0, 130), folder)
+        return found + problems(*call(INTERRUPTED[name], folder), (0,), folder)
 
 
 @cache
-def usual_seconds(name: str) -> float:
+def processor_time(name: str) -> float:
+    """Of a command; that of --version is what Python needs before modgrok can answer anything, SIGINT among it."""
     with tempfile.TemporaryDirectory() as place:
-        began = time.monotonic()
-        call(WRITING[name], Path(place))
-        return time.monotonic() - began
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        call(INTERRUPTED.get(name, (name,)), Path(place))
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 TRIALS: list[tuple[str, Callable[..., list[str]], tuple[object, ...]]] = [
@@ -169,7 +179,7 @@ TRIALS: list[tuple[str, Callable[..., list[str]], tuple[object, ...]]] = [
         for name in WRITING
         for redirection in (">&-", "2>&-", "<&-", ">&- 2>&-", "> /dev/full", "| head -c 0")
     ),
-    *(("SIGINT", interrupted, (name, number)) for number in range(10) for name in WRITING),
+    *(("SIGINT", interrupted, (name, stage)) for name in INTERRUPTED for stage in range(STAGES)),
 ]
 TOTAL = len(TRIALS)
 

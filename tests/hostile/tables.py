@@ -1,8 +1,9 @@
 """(f) Tables through the decision: is f(a, b) = h(g1(a) + g2(b))? Verdicts against checkers that share nothing with it.
 
-Up to four values the truth about every table is known: all tables of the class are listed, by going through all g1, g2
-and h (`all_in_class`). Larger tables are planted in the class, which no verdict may deny, or are such tables with some
-cells changed. A yes must come with a witness that gives every cell, and a no with a certificate that the separate
+The first tables are all of 2 × 2 and all of 3 × 3, for both families; of the others seven in eight are 4 × 4. Up to
+four values the truth about every table is known: all tables of the class are listed, by going through all g1, g2 and h
+(`all_in_class`). Larger tables are planted in the class, which no verdict may deny, or are such tables with some cells
+changed, or random. A yes must come with a witness that gives every cell, and a no with a certificate that the separate
 checker accepts (`modgrok.separable.checkers`, which shares no code with the decision).
 """
 
@@ -19,7 +20,10 @@ from modgrok.separable.decision import decide
 from modgrok.separable.verdict import Verdict
 
 TOTAL, BATCH = 1_000_000, 1_000
-SMALL, LARGE = (2, 3, 4), (5, 6, 7, 8, 11)
+ALL_OF = (2, 3)
+SIZES = (4,) * 35 + (5, 6, 7, 8, 11)
+LARGEST_KNOWN = 4
+KINDS = (*("random",) * 7, *("changed",) * 3, "planted")
 EFFORT = 0.05
 
 
@@ -101,17 +105,36 @@ def problems(table: np.ndarray, order: int, absorbing: bool, *, in_class: bool |
     return []
 
 
+def exhaustive(number: int) -> tuple[np.ndarray, int, bool] | None:
+    """The table of this number in the list of all small ones, with its family; None behind its end."""
+    for p in ALL_OF:
+        if number < 2 * p ** (p * p):
+            code, family = divmod(number, 2)
+            return code // p ** np.arange(p * p).reshape(p, p) % p, *families(p)[family]
+        number -= 2 * p ** (p * p)
+    return None
+
+
+def drawn(rng: np.random.Generator, number: int) -> tuple[str, np.ndarray, int, bool]:
+    """A larger table of some kind, with its family."""
+    p, kind = SIZES[number % len(SIZES)], KINDS[number % len(KINDS)]
+    order, absorbing = families(p)[int(rng.integers(2))]
+    table = rng.integers(p, size=(p, p)) if kind == "random" else planted(rng, p, order, absorbing)
+    if kind == "changed":
+        table[tuple(rng.integers(p, size=(2, rng.integers(1, 3))))] = rng.integers(p)
+    return kind, table, order, absorbing
+
+
 def run_batch(number: int) -> Tally:
     """A thousand tables that follow from the number of the batch alone."""
     rng, tally = np.random.default_rng([2027, number]), Tally()
-    for k in range(BATCH):
-        p = int(rng.choice(SMALL if k % 10 else LARGE))
-        order, absorbing = families(p)[k % 2]
-        kind = ("random", "planted", "changed")[k % 3]
-        table = rng.integers(p, size=(p, p)) if kind == "random" else planted(rng, p, order, absorbing)
-        if kind == "changed":
-            table[tuple(rng.integers(p, size=(2, rng.integers(1, 3))))] = rng.integers(p)
-        known = truth(table, order, absorbing) if p in SMALL else True if kind == "planted" else None
-        size = f"{p} × {p}, truth known" if p in SMALL else f"{p} × {p}, {kind}"
-        tally.trial(size, *problems(table, order, absorbing, in_class=known))
+    for k in range(number * BATCH, (number + 1) * BATCH):
+        if (small := exhaustive(k)) is not None:
+            kind, (table, order, absorbing) = "all of them", small
+        else:
+            kind, table, order, absorbing = drawn(rng, k)
+        p = len(table)
+        known = truth(table, order, absorbing) if p <= LARGEST_KNOWN else True if kind == "planted" else None
+        category = f"{p} × {p}, {kind}" + ", truth known" * (p <= LARGEST_KNOWN)
+        tally.trial(category, *problems(table, order, absorbing, in_class=known))
     return tally

@@ -152,6 +152,26 @@ def test_a_plan_that_is_none_is_refused_by_every_action(census, text):
             action(census)
 
 
+# ------------------------------------------------------------------------------------------ impossible numbers
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("bench train --seconds inf", "rounds of at most 3,600 seconds, got 5 of inf"),
+        (f"bench train --rounds {10**30}", "bench takes 1 to 1,000 rounds"),
+        ("train n1 --mod 5 --checkpoint-seconds nan", "checkpoint_seconds must be 0 or more, got nan"),
+        ("train n1 --mod 5 --checkpoint-seconds -1", "checkpoint_seconds must be 0 or more, got -1"),
+        ("explore --no-open --port 0 --seconds nan", "seconds must be above 0"),
+        ("explore --no-open --port 0 --seconds 1e300", "a year"),
+        ("explore --no-open --port 0 --host=", "host must be an address"),
+    ],
+)
+def test_numbers_that_mean_nothing_or_forever_are_refused(modgrok, words, said):
+    code, out, err = modgrok(*words.split())
+    assert code == 2 and out == "" and said in err and err.count("\n") == 1
+
+
 # ------------------------------------------------------------------------------------------ damaged parts
 
 

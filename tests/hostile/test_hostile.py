@@ -32,9 +32,17 @@ def test_a_wrong_value_would_be_found(monkeypatch):
 
 
 def test_tables(monkeypatch):
-    monkeypatch.setattr(tables, "SMALL", (2, 3))  # the list of all 4 × 4 tables takes seconds
-    monkeypatch.setattr(tables, "BATCH", 400)
-    none_found(tables.run_batch(0), 400)
+    monkeypatch.setattr(tables, "SIZES", (5, 6, 7, 8, 11))  # the list of all 4 × 4 tables takes seconds
+    monkeypatch.setattr(tables, "BATCH", 100)
+    for batch in (0, 100, 1000):
+        none_found(tables.run_batch(batch), 100)
+
+
+def test_all_small_tables_are_among_those_that_are_tried():
+    small = [tables.exhaustive(k) for k in range(2 * 2**4 + 1)]
+    seen = {(table.tobytes(), order, absorbing) for table, order, absorbing in small[:-1]}
+    assert len(seen) == 32 and small[-1][0].shape == (3, 3)
+    assert tables.exhaustive(2 * 2**4 + 2 * 3**9) is None
 
 
 def test_a_wrong_verdict_would_be_found():

@@ -275,7 +275,10 @@ def arguments(function: Callable[..., Any]) -> int:
     except (TypeError, ValueError):
         taken = []
     if not taken:
-        raise InputError("the function does not say how many values it takes; give sizes=(97, 97), one for each")
+        raise InputError(
+            "the function does not say how many values it takes; give lambda a, b: f(a, b), or "
+            "mg.read_function(f, sizes=(97, 97))"
+        )
     return len(taken)
 
 

@@ -28,6 +28,7 @@ from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.errors import InputError
 
 SUFFIXES = (".csv", ".npy", ".parquet")
+SUFFIXES_TEXT = ".csv, .npy or .parquet"
 UNKNOWN = -1
 """Stands for the value of a cell that is not known."""
 UNKNOWN_WORDS = ("", "?", "-1", "nan", "na", "null", "none")
@@ -51,7 +52,9 @@ def read_table(path: str | Path) -> TableFile:
     path = Path(path)
     readers = {".csv": read_csv, ".npy": read_npy, ".parquet": read_parquet}
     if path.suffix.lower() not in readers:
-        raise InputError(f"{path}: a table is a {', '.join(SUFFIXES)} file, got {path.suffix or 'no ending'!r}")
+        raise InputError(
+            f"{path}: a table is a {SUFFIXES_TEXT} file, got {repr(path.suffix) if path.suffix else 'no ending'}"
+        )
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the name of a file")
     try:
@@ -108,6 +111,8 @@ def refusal(cell: Any) -> str:
     """Why a cell is refused, and what to do."""
     text = repr(cell.item() if isinstance(cell, np.generic) else cell)
     shown = text if len(text) <= 30 else f"{text[:29]}…"
+    if text.strip("'").isdigit():
+        return f"{shown} is too large for a value; number the values 0, 1, 2, …"
     return (
         f"{shown} is no whole number from 0 on; number the values 0, 1, 2, …, and leave unknown cells empty "
         "(-1 in an array)"

@@ -174,7 +174,8 @@ def classify(
     return Answer(
         answer=(
             f"{asked.title} {wording.what_it_is(found, closed, known)}.",
-            f"{wording.will_it_learn(expected, fraction)}{wording.how_much_is_enough(share)}",
+            f"{wording.will_it_learn(expected, fraction)}{wording.what_the_probe_reached(trained)}"
+            f"{wording.how_much_is_enough(share)}",
         ),
         expression=asked.expression,
         variables=asked.variables,

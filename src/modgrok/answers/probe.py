@@ -36,9 +36,12 @@ class Probe(Result):
 
     def summary(self) -> str:
         if self.train_loss is None:
-            return self.expected.summary()
-        measured = f"its test rows say {percent(self.test_accuracy, 1)}"
-        return f"{self.expected.summary()}, with training loss {self.train_loss:.6f}; {measured}"
+            return f"none was trained: {self.expected.reason}"
+        stands_for = self.expected.text if self.expected.covered else f"nothing known: {self.expected.reason}"
+        return (
+            f"a network of width {self.width} got {percent(self.test_accuracy, 1)} of the unseen cells right after "
+            f"{self.steps:,} steps; its training loss of {self.train_loss:.2g} stands for {stands_for}"
+        )
 
     def to_json(self) -> dict[str, Any]:
         fields = super().to_json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from modgrok.answers.disguise import Disguise
+from modgrok.answers.probe import Probe
 from modgrok.loss_law.expectation import Expectation, span_text
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.results import percent
@@ -66,7 +67,7 @@ def why_it_is_nothing(found: Classification, whole: bool) -> str:
         return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
     proved = "that is proved" if whole else "that is proved, whatever its unknown cells hold"
     if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
-        return f"is not h(g1 + g2) over any of the groups below: {proved}"
+        return f"is not h(g1 + g2) over {' nor over '.join(f.group for f in found.families)}: {proved}"
     names = [NAMES[f.family] for f in found.families]
     none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
     return f"is {none} in disguise: {proved}"
@@ -113,6 +114,13 @@ def how_much_is_enough(share: float | None) -> str:
         return ""
     least = fraction_law().fraction[0]
     return f" It is expected to grok from about {percent(share, 0)} of the table{' or less' * (share <= least)}."
+
+
+def what_the_probe_reached(probe: Probe | None) -> str:
+    """What one small network got right, as one more sentence; empty without one that was tested."""
+    if probe is None or probe.test_accuracy is None:
+        return ""
+    return f" The probe, one small network, got {percent(probe.test_accuracy, 1)} of them right."
 
 
 def share_text(fraction: float) -> str:

@@ -12,7 +12,7 @@ from rich.table import Table
 from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.wording import brief
-from modgrok.commands.common import add_function, facts_table, given_function
+from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, facts_table, given_function
 from modgrok.progress import progress_bar
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
@@ -26,9 +26,8 @@ KEYS = {
     "answer": "two strings: what the function is, and whether a network will learn it, from how much of the table",
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
-    "modulus": "p; `null` for a table whose variables and values differ in number",
-    "function": "what was asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
-    "`digest`, a name for the content of its table",
+    **MODULUS_KEY,
+    **FUNCTION_KEY,
     "verdict": "`in-class`, `not-in-class` or `unknown`",
     "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, `product-group` "
     "(additive over a group that is not cyclic), or `null`",
@@ -60,7 +59,9 @@ KEYS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_function(parser, "a polynomial such as '(4n1 + n2^2)^3 + n1 n2'")
-    parser.add_argument("--fraction", type=float, default=0.5, help="share of the table that would be trained on")
+    parser.add_argument(
+        "--fraction", type=float, default=0.5, help="share of the table that would be trained on (default 0.5)"
+    )
     parser.add_argument(
         "--effort",
         type=float,

@@ -44,9 +44,14 @@ class CheckedNetwork(Result):
         return {**self.network.to_json(), **self.verification.to_json(), "files": files, "seconds": self.seconds}
 
 
+MODULUS_KEY = {"modulus": "p; `null` for a table whose variables and values differ in number"}
+FUNCTION_KEY = {
+    "function": "what is asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
+    "`digest`, a name for the content of its table"
+}
 NETWORK_KEYS = {
     "expression": "as understood, in canonical spelling; of a table, its name",
-    "modulus": "p; `null` for a table whose variables and values differ in number",
+    **MODULUS_KEY,
     "variables": "names of the inputs, in the order in which `predict` takes them",
     "sizes": "how many values each variable has: p, but for tables",
     "values": "how many values the function has: p, but for tables",

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> Explored:
         print(address, file=sys.stderr if args.json or args.csv else sys.stdout, flush=True)
         if "token=" in address:
             console.print(Text(f"Warning: other machines can reach {args.host}; whoever has this address can use it."))
-        console.print(Text("Ctrl-C ends it, a second Ctrl-C at once."))
+        console.print(Text("Ctrl-C ends it; pressed twice, within seconds."))
         if not args.no_open:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import FILES_KEY, heading, say, text_table
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say, text_table
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection
@@ -22,7 +22,7 @@ from modgrok.training.inspecting import inspect, write_inspection
 
 KEYS = {
     "expression": "of the network",
-    "modulus": "of the network; of a table, the number of its values",
+    **MODULUS_KEY,
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
     "`mixed` where experts differ",
@@ -152,6 +152,8 @@ def show_logits(view: LogitsView, console: Console) -> None:
         say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
     if view.losses:
         console.print(version_table(view))
+    if view.templates is not None and (apart := view.templates.rows_apart):
+        say(console, f"not counted: {apart:,} rows with an input that has no place in this order, as zero in a product")
 
 
 def input_shares(shares: dict[str, Any]) -> str:

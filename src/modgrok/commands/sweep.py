@@ -63,7 +63,7 @@ def values_of(args: argparse.Namespace) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in ("mod", *(name for name in HELP if name != "snapshots")):
         if (text := getattr(args, name)) is not None:
-            values: list[Any] = read_values(text, int if usual[name] is None else type(usual[name]))
+            values: list[Any] = read_values(text, int if usual[name] is None else type(usual[name]), name)
             found[name] = values[0] if len(values) == 1 else values
     return found
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, console: Console) -> Sweep:
 
 
 def show(result: Sweep, console: Console, args: argparse.Namespace) -> None:
-    heading(console, result.title, f", {len(result.rows)} trainings")
+    heading(console, result.title, result.heading.removeprefix(result.title))
     print_table(console, text_table(headings(result), [cells(each) for each in result.medians]))
     say(console, result.words)
     programs = f"{result.compilations} program{'s' * (result.compilations != 1)} compiled"

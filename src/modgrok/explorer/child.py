@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
 import threading
 import time
@@ -24,6 +23,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from modgrok.errors import ExpressionError, InputError
+from modgrok.explorer.encoding import json_bytes
 
 QUESTIONS = {
     "function": "functions",
@@ -63,13 +63,13 @@ class Outbox:
         self.stream, self.lock = stream, threading.Lock()
 
     def send(self, kind: str, payload: bytes, **about: Any) -> None:
-        head = json.dumps({"kind": kind, "bytes": len(payload), **about}).encode()
+        head = json_bytes({"kind": kind, "bytes": len(payload), **about})
         with self.lock, suppress(BrokenPipeError):  # a server that is gone asks nothing more; stdin ends too
             self.stream.write(head + b"\n" + payload)
             self.stream.flush()
 
     def event(self, name: str, value: dict[str, Any]) -> None:
-        self.send("event", to_bytes(value), name=name)
+        self.send("event", json_bytes(value), name=name)
 
 
 class Inbox:
@@ -101,17 +101,11 @@ class Inbox:
             self.busy = not self.lines.empty()
 
 
-def to_bytes(value: Any) -> bytes:
-    from modgrok.results import plain
-
-    return json.dumps(plain(value), allow_nan=False, separators=(",", ":")).encode()
-
-
 def answer(message: dict[str, Any], inbox: Inbox, outbox: Outbox) -> None:
     """Answer one question; what a user got wrong, and what we did, are answers too."""
     try:
         found = find(message["ask"])(message["params"], lambda: inbox.stop(message["number"]), outbox)
-        payload, name = found if isinstance(found, tuple) else (to_bytes(found), None)
+        payload, name = found if isinstance(found, tuple) else (json_bytes(found), None)
         outbox.send("answer", payload, file=name)
     except ExpressionError as error:
         refuse(outbox, error.message, error.position)
@@ -122,11 +116,11 @@ def answer(message: dict[str, Any], inbox: Inbox, outbox: Outbox) -> None:
     except Exception as error:
         traceback.print_exc()
         text = f"modgrok failed here ({type(error).__name__}: {error}); the terminal of the explorer shows where"
-        outbox.send("failure", to_bytes({"error": text, "position": None}))
+        outbox.send("failure", json_bytes({"error": text, "position": None}))
 
 
 def refuse(outbox: Outbox, text: str, position: int | None = None) -> None:
-    outbox.send("refusal", to_bytes({"error": text, "position": position}))
+    outbox.send("refusal", json_bytes({"error": text, "position": position}))
 
 
 def find(name: str) -> Callable[[dict[str, Any], Callable[[], bool], Outbox], Any]:
@@ -150,7 +144,6 @@ def warm(inbox: Inbox) -> None:
 def main() -> None:
     from modgrok.compilation_cache import use_compilation_cache
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends its children itself
     use_compilation_cache()
     outbox = Outbox(os.fdopen(os.dup(1), "wb"))
     os.dup2(2, 1)  # whatever prints shall not disturb the replies
@@ -158,6 +151,7 @@ def main() -> None:
     threading.Thread(target=warm, args=(inbox,), daemon=True).start()
     for message in inbox:
         answer(message, inbox, outbox)
+    os._exit(0)  # `warm` may be in the middle of an import, which nobody waits for
 
 
 if __name__ == "__main__":

@@ -1,14 +1,21 @@
-"""Arrays in JSON: base64 of little-endian numbers, row by row, which a page reads without parsing digits."""
+"""What is sent as bytes: JSON, and in it arrays as base64 of little-endian numbers, which a page need not parse."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
 
+from modgrok.results import json_text
+
 UNKNOWN_CELL = 65535
 """Stands for an unknown cell where a table is sent as u16."""
+
+
+def json_bytes(value: Any) -> bytes:
+    return json_text(value).encode()
 
 
 def encoded(array: Shaped[np.ndarray, "..."], kind: str) -> str:

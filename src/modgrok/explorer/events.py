@@ -7,11 +7,12 @@ fetch again what it shows. So fifty pages cost no more memory than one.
 from __future__ import annotations
 
 import asyncio
-import json
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
 from typing import Any
+
+from modgrok.explorer.encoding import json_bytes
 
 KEPT = 2000
 KEPT_BYTES = 16 << 20
@@ -36,7 +37,7 @@ class Events:
         return self.first + len(self.kept)
 
     def publish(self, name: str, payload: bytes | dict[str, Any]) -> None:
-        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        data = payload if isinstance(payload, bytes) else json_bytes(payload)
         message = f"id: {self.instance}-{self.next}\nevent: {name}\ndata: ".encode() + data + b"\n\n"
         self.kept.append(message)
         self.size += len(message)
@@ -90,4 +91,4 @@ class Events:
 
 
 def unnumbered(name: str, value: dict[str, Any]) -> bytes:
-    return f"event: {name}\ndata: {json.dumps(value)}\n\n".encode()
+    return f"event: {name}\ndata: ".encode() + json_bytes(value) + b"\n\n"

@@ -8,10 +8,10 @@ listens to more than this machine, every request needs the token: in the address
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.limits import LARGEST_REQUEST, LARGEST_UPLOAD
 
 Scope = MutableMapping[str, Any]
@@ -154,7 +154,7 @@ def with_headers(scope: Scope, send: Send) -> Send:
 
 
 async def refuse(send: Send, refused: Refused) -> None:
-    body = json.dumps({"error": refused.reason, "position": None}).encode()
+    body = json_bytes({"error": refused.reason, "position": None})
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode()), *HEADERS]
     await send({"type": "http.response.start", "status": refused.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -7,6 +7,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.events import Events
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
@@ -75,11 +76,14 @@ class Jobs:
             self.jobs.remove(job)
             self.changed()
             return "removed"
+        self.halt(job)
+        return "stopping"
+
+    def halt(self, job: Job) -> None:
         if job.kind == "training":
             self.worker.stop_current()
         else:
             self.worker.end_current()
-        return "stopping"
 
     def listed(self) -> list[dict[str, Any]]:
         return [job.to_json() for job in self.jobs]
@@ -118,12 +122,14 @@ class Jobs:
                     return
                 if job.cancelled or job.kind != "training" or job.deaths >= MOST_DEATHS:
                     text = "it was stopped" if job.cancelled else str(error)
-                    return self.finish(job, Reply("failure", json.dumps({"error": text}).encode()))
+                    return self.finish(job, Reply("failure", json_bytes({"error": text})))
                 self.events.publish("worker", {"text": RESTARTED, "run": job.run})
 
     def pass_on(self, job: Job, name: str, data: bytes) -> None:
         job.deaths = 0
         self.events.publish(name, data)
+        if job.cancelled:
+            self.halt(job)  # again: a child that was just being started has not heard of it
 
     def finish(self, job: Job, reply: Reply) -> None:
         found = json.loads(reply.payload)

@@ -47,6 +47,11 @@ class Laboratory:
         await asyncio.gather(self.answerer.start(), self.trainer.start())
         self.jobs.start()
 
+    def refuse_all(self) -> None:
+        """The server is about to end: streams end, and questions that wait are answered with that."""
+        self.events.close()
+        self.answerer.refuse_all("the explorer ends")
+
     async def close(self) -> None:
         """End what runs: a training writes its checkpoint first."""
         self.trainer.closing = self.answerer.closing = True

@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.guard import COOKIE, Guard, Refused
 from modgrok.explorer.jobs import QueueFull
 from modgrok.explorer.laboratory import Laboratory
@@ -96,9 +97,13 @@ def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: 
 
 
 def refusal(status: int, text: str) -> Response:
-    from starlette.responses import JSONResponse
+    return in_json({"error": text, "position": None}, status)
 
-    return JSONResponse({"error": text, "position": None}, status)
+
+def in_json(value: Any, status: int = 200) -> Response:
+    from starlette.responses import Response
+
+    return Response(json_bytes(value), status, media_type="application/json")
 
 
 def passed_on(reply: Reply, status: int | None = None) -> Response:
@@ -188,8 +193,6 @@ class Routes:
 
     async def runs(self, request: Request) -> Response:
         """The runs in the folder, and those that wait for their turn, which have no folder yet."""
-        from starlette.responses import JSONResponse
-
         reply, found = await self.laboratory.found("runs", {})
         if reply.kind != "answer":
             return passed_on(reply)
@@ -197,7 +200,7 @@ class Routes:
         for run in found["runs"]:
             if run["run"] in jobs:
                 run["state"] = jobs[run["run"]].state
-        return JSONResponse({**found, "queue": self.laboratory.jobs.listed()})
+        return in_json({**found, "queue": self.laboratory.jobs.listed()})
 
     # -------------------------------------------------------------------------------------- long work
 
@@ -217,52 +220,42 @@ class Routes:
 
     async def begin(self, plan: str, params: dict[str, Any]) -> Response:
         """Check a training, and put it into the queue unless it is there or was finished before."""
-        from starlette.responses import JSONResponse
-
         reply, found = await self.laboratory.found(plan, params)
         if reply.kind != "answer":
             return passed_on(reply)
         job = self.laboratory.jobs.of_run(found["run"])
         if job is None and found["finished"]:
-            return JSONResponse({"run": found["run"], "job": None, "state": "finished"})
+            return in_json({"run": found["run"], "job": None, "state": "finished"})
         if job is None and found["running"]:
             raise Refused(409, f"another process trains {found['run']}; wait for it, or stop it there")
         if job is None:
             asked = params | {"run": found["run"]}
             job = self.laboratory.add("training", "training", found["title"], asked, run=found["run"])
-        return JSONResponse({"run": job.run, "job": job.job, "state": job.state}, 202)
+        return in_json({"run": job.run, "job": job.job, "state": job.state}, 202)
 
     async def stop(self, request: Request) -> Response:
-        from starlette.responses import JSONResponse
-
         run = text_of(await body_of(request), "run")
         job = self.laboratory.jobs.of_run(run)
         if job is None:
             raise Refused(409, "this run is not trained here; one that another process trains is stopped there")
-        return JSONResponse({"run": run, "state": self.laboratory.jobs.stop(job)})
+        return in_json({"run": run, "state": self.laboratory.jobs.stop(job)})
 
     async def cancel(self, request: Request) -> Response:
-        from starlette.responses import JSONResponse
-
         job = self.laboratory.jobs.named(text_of(await body_of(request), "job"))
         if job is None:
             raise Refused(409, "there is no such job any more")
-        return JSONResponse({"job": job.job, "state": self.laboratory.jobs.stop(job)})
+        return in_json({"job": job.job, "state": self.laboratory.jobs.stop(job)})
 
     async def probe(self, request: Request) -> Response:
-        from starlette.responses import JSONResponse
-
         body = await body_of(request)
         params = {name: body[name] for name in (*FUNCTION_KEYS, "fraction") if body.get(name) is not None}
         reply, found = await self.laboratory.found("function", {k: v for k, v in params.items() if k != "fraction"})
         if reply.kind != "answer":
             return passed_on(reply)
         job = self.laboratory.add("probe", "probe", f"probe of {found['title']}", params)
-        return JSONResponse({"job": job.job}, 202)
+        return in_json({"job": job.job}, 202)
 
     async def reproduce(self, request: Request) -> Response:
-        from starlette.responses import JSONResponse
-
         body = await body_of(request)
         item, size = text_of(body, "item"), body.get("size", "quick")
         if size not in ("quick", "standard"):
@@ -272,7 +265,7 @@ class Routes:
             if reply.kind != "answer":
                 return passed_on(reply)
         job = self.laboratory.add("paper", "reproduction", f"paper {item}", {"item": item, "size": size}, item=item)
-        return JSONResponse({"job": job.job}, 202)
+        return in_json({"job": job.job}, 202)
 
     async def upload(self, request: Request) -> Response:
         """A table: its bytes go to a file of the name that it was sent with, which a child reads and checks."""

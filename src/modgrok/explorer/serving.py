@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+import signal
 import socket
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import FrameType
 
 from modgrok.errors import InputError
 from modgrok.explorer.guard import LOOPBACK
@@ -21,6 +24,10 @@ HERE = "127.0.0.1"
 PORT, PORTS_TRIED = 8765, 20
 """The usual port; where it is taken and none was asked for, the next free one."""
 SECONDS_TO_CLOSE = 3
+"""How long answers that are on their way may take at the end."""
+SECONDS_OF_GRACE = 2
+"""How long after a second Ctrl-C a training may still save itself."""
+YEAR = 31_536_000
 EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
 
 
@@ -65,6 +72,12 @@ def explore(
         import uvicorn
     except ImportError:
         raise InputError(EXTRA) from None
+    if seconds is not None and not 0 < seconds <= YEAR:
+        raise InputError(
+            f"seconds must be above 0 and at most {YEAR:,} (a year), got {seconds:g}; without it, Ctrl-C ends it"
+        )
+    if not host.strip():
+        raise InputError(f"host must be an address of this machine, got {host!r}; {HERE} is the usual one")
     if census is not None and not Path(census).is_dir():
         raise InputError(f"there is no folder {census}; give that of a census: modgrok census PLAN --out DIR makes one")
     listening = bound(host, port)
@@ -77,27 +90,37 @@ def explore(
     started = time.perf_counter()
 
     class Server(uvicorn.Server):
-        """Tells the streams of events to end as soon as the server is asked to, since they never end by themselves.
+        """Says when it is ready, and ends its streams itself; signals are held by `signals_held`."""
 
-        Who asks a second time does not wait for a training to save itself.
-        """
+        loop: asyncio.AbstractEventLoop | None = None
 
-        def handle_exit(self, sig: int, frame: Any) -> None:
-            if self.should_exit:
-                laboratory.end_at_once()
-            laboratory.events.close()
-            super().handle_exit(sig, frame)
+        @contextmanager
+        def capture_signals(self) -> Generator[None, None, None]:
+            yield
 
         def end(self) -> None:
-            laboratory.events.close()
+            """Ends it; who asks again does not wait long for a training to save itself."""
+            if self.should_exit and self.loop is not None:
+                self.loop.call_soon_threadsafe(self.loop.call_later, SECONDS_OF_GRACE, laboratory.end_at_once)
             self.should_exit = True
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            self.loop = asyncio.get_running_loop()
             await super().startup(sockets)
-            if on_ready is not None:
+            if on_ready is not None and not self.should_exit:
                 on_ready(address)
             if seconds is not None:
-                asyncio.get_running_loop().call_later(seconds, self.end)
+                self.loop.call_later(seconds, self.end)
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            laboratory.refuse_all()
+            asyncio.get_running_loop().call_later(SECONDS_TO_CLOSE / 2, self.hang_up)
+            await super().shutdown(sockets)
+
+        def hang_up(self) -> None:
+            """Pages that do not read what they are sent would be waited for."""
+            for connection in list(self.server_state.connections):
+                connection.transport.abort()
 
     config = uvicorn.Config(
         app,
@@ -107,13 +130,36 @@ def explore(
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_CLOSE,
     )
-    try:
-        Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        pass
-    finally:
-        listening.close()
+    server = Server(config)
+    with closing(listening), signals_held(server.end):
+        server.run(sockets=[listening])
     return Explored(address, Path(runs), time.perf_counter() - started)
+
+
+@contextmanager
+def signals_held(end: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C and SIGTERM call `end`, however often they come, and interrupt nothing that ends then.
+
+    SIGTERM comes again when all is over, for those who want to know how the process ended.
+    """
+    if threading.current_thread() is not threading.main_thread():  # there no signal can be held
+        yield
+        return
+    terminated = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = terminated or number == signal.SIGTERM
+        end()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if terminated:
+        signal.raise_signal(signal.SIGTERM)
 
 
 def bound(host: str, port: int | None) -> socket.socket:

@@ -9,11 +9,14 @@ import asyncio
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from modgrok.explorer.encoding import json_bytes
 
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
 SECONDS_TO_END = 120.0
@@ -61,7 +64,7 @@ class Worker:
         self.process: asyncio.subprocess.Process | None = None
         self.current: Question | None = None
         self.asked = self.restarts = 0
-        self.closing = False
+        self.closing = self.killed = False
         self.loop_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -69,9 +72,15 @@ class Worker:
         self.loop_task = asyncio.create_task(self.work())
 
     async def spawn(self) -> None:
+        """A child in a session of its own: Ctrl-C on a terminal reaches the server alone, which ends its children."""
         self.process = await asyncio.create_subprocess_exec(
-            *COMMAND, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env=environment()
+            *COMMAND,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=environment(),
+            start_new_session=True,
         )
+        self.killed = False
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self.process.pid, self.niceness)
@@ -82,6 +91,12 @@ class Worker:
         self.waiting.append(question)
         self.arrived.set()
         return await question.reply
+
+    def refuse_all(self, reason: str) -> None:
+        """Nobody waits for an answer any more."""
+        for question in (*self.waiting, self.current):
+            if question is not None and not question.reply.done():
+                question.reply.set_exception(WorkerDied(reason))
 
     def stop_current(self) -> None:
         """Ask the work that goes on to end at its next chance."""
@@ -142,7 +157,7 @@ class Worker:
     def write(self, message: dict[str, Any]) -> None:
         assert self.process is not None and self.process.stdin is not None
         with contextlib.suppress(ConnectionError, RuntimeError):
-            self.process.stdin.write(json.dumps(message).encode() + b"\n")
+            self.process.stdin.write(json_bytes(message) + b"\n")
 
     async def revive(self) -> None:
         """A new child in place of the one that died, or that is ended now."""
@@ -154,9 +169,14 @@ class Worker:
             await self.spawn()
 
     def kill(self) -> None:
-        if self.process is not None and self.process.returncode is None:
+        """Once, and past asyncio: its own kill takes the exit code of a child that has just died away from itself."""
+        if self.process is not None and self.process.returncode is None and not self.killed:
+            self.killed = True
             with contextlib.suppress(ProcessLookupError):
-                self.process.kill()
+                if hasattr(signal, "SIGKILL"):
+                    os.kill(self.process.pid, signal.SIGKILL)
+                else:
+                    self.process.kill()
 
     async def close(self, seconds: float = SECONDS_TO_END) -> None:
         """End the child: its stdin ends, which asks it to stop; after some seconds it is killed."""

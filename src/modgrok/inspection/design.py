@@ -56,9 +56,9 @@ def nearest_design(expert: Expert, waves: FittedWaves) -> NearestDesign:
         words = f"the {name} design: unwanted terms cancel to {leakage:.0e} of the wanted one"
     else:
         name = "random" if ratio > 0.5 else "exact"
-        words = f"between random and exact phases: unwanted terms are {ratio:.0%} of what random phases leave"
+        words = f"between random and exact phases: unwanted terms are {100 * ratio:.0f} % of what random phases leave"
     if ratio > 0.9:
-        words = f"random phases: unwanted terms are {ratio:.0%} of what independent ones leave"
+        words = f"random phases: unwanted terms are {100 * ratio:.0f} % of what independent ones leave"
     needs = ", ".join(f"{name} needs {width}" for name, width in designs.items())
     return NearestDesign(
         f"{words}; {median:g} neurons per frequency ({needs})",

@@ -69,6 +69,11 @@ class Templates:
         rows = np.flatnonzero((places >= 0).all(axis=0))
         return cls(labels, rows, places[:, rows].sum(axis=0) % labels.period, labels.classes)
 
+    @property
+    def rows_apart(self) -> int:
+        """How many rows of the table have an input without a place."""
+        return int(self.labels.tables.shape[1] ** len(self.labels.tables)) - len(self.rows)
+
     @cached_property
     def kernel(self) -> Float[np.ndarray, "frequency sum class"]:
         """K_f(s, q) without its mean over classes, for f = 0 … m/2."""

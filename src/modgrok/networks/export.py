@@ -26,21 +26,27 @@ class Exported(Result):
     """A network that was written for another tool."""
 
     expression: str
-    modulus: int
+    modulus: int | None
     format: str
     files: tuple[Path, ...]
 
+    @property
+    def heading(self) -> str:
+        """What was written, and for whom."""
+        modulus = "" if self.modulus is None else f" mod {self.modulus}"
+        return f"{self.expression}{modulus} as {self.format}"
+
     def summary(self) -> str:
-        return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
+        return f"{self.heading}: {', '.join(map(str, self.files))}"
 
 
-def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exported:
+def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Exported:
     """Write a network for ONNX runtimes or PyTorch.
 
     Args:
         network: a network, a run, or the path of either.
         to: "onnx", or "torch" for a Python module with its weights beside it.
-        path: the file to write; beside the network's file by default.
+        out: the file to write; beside the network's file by default.
 
     Returns:
         `Exported`, with the `files` that were written.
@@ -48,13 +54,13 @@ def export(network: NetworkLike, to: str, path: str | Path | None = None) -> Exp
     if to not in FORMATS:
         raise InputError(f"format must be one of {', '.join(FORMATS)}, got {to!r}; safetensors is the native one")
     found = as_network(network)
-    path = beside(network, to) if path is None else Path(path)
+    path = beside(network, to) if out is None else Path(out)
     if path.suffix != FORMATS[to]:
         raise InputError(
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
     files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
-    return Exported(found.expression, found.modulus, to, tuple(files))
+    return Exported(found.expression, found.common_modulus, to, tuple(files))
 
 
 def beside(network: Any, to: str) -> Path:

@@ -56,6 +56,10 @@ def load(path: str | Path) -> Network:
         The network, whatever its model; `network(rows)` computes.
     """
     path = Path(path)
+    if path.is_dir() and not (path / WEIGHTS).exists():
+        raise InputError(
+            f"the folder {path} is no run, it has no {WEIGHTS}; `modgrok runs {path}` lists the runs in it"
+        )
     path = path / WEIGHTS if path.is_dir() else path
     try:
         with open_tensors(path, "a modgrok network") as file:

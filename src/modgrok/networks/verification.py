@@ -160,7 +160,7 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     many = len(values) == 1 and np.ndim(values[0]) == 2
     names = network.variables
     if not many and len(values) != len(names):
-        raise InputError(f"this network takes {len(names)} values ({' '.join(names)}), got {len(values)}")
+        raise InputError(f"this network takes {len(names)} values ({', '.join(names)}), got {len(values)}")
     residues = () if many else tuple(map(residue, values, network.model.residues))
     rows = check_rows(network.model, values[0] if many else [residues])
     logits, expected = network.logits(rows), answers(network, rows)

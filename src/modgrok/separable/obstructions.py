@@ -149,11 +149,11 @@ def grouped(group: Group, cases: list[tuple[Reduced, Refutation]]) -> list[tuple
 
 # ------------------------------------------------------------------------------------------ the lines of a proof
 
-EVERY_LINE = "every row and column takes part in the proof"
+EVERY_LINE = "every row and column, since all take part in the proof"
 
 
 class ProvingLines(NamedTuple):
-    """Rows and columns of a table that an obstruction speaks of, and in words what they show."""
+    """Rows and columns of a table that an obstruction speaks of, and in words which they are and what they show."""
 
     rows: list[int]
     columns: list[int]
@@ -189,13 +189,26 @@ def counted_lines(reduced: Reduced, order: int) -> ProvingLines:
     shown: dict[str, set[int]] = {"row": set(), "column": set()}
     largest = np.argsort(-bounds, kind="stable")
     totals = len(bounds) + np.cumsum(bounds[largest] - 1)
-    needed = largest[: 1 + int(np.argmax(totals > order))]
-    for v in needed.tolist():
+    needed = largest[: 1 + int(np.argmax(totals > order))].tolist()
+    for v in needed:
         side, k = lines[v]
         shown[side].add(int(sources[side][k]))
-    many = f"{len(needed)} value{'s' * (len(needed) > 1)} stand{'s' * (len(needed) == 1)}"
-    note = f"where {many} so often that {totals[len(needed) - 1]} elements are needed, and the group has {order}"
+    who = f"value {reduced.values[needed[0]]} needs" if len(needed) == 1 else f"{len(needed)} values need"
+    total, of_all = int(totals[len(needed) - 1]), int(bounds.sum())
+    note = (
+        f"{named_lines(shown)}, enough for the proof: {who} {int(bounds[needed].sum())} preimages there, each of the "
+        f"{len(bounds) - len(needed)} other values at least one, which makes {total}"
+        f"{f' of the {of_all}' if of_all > total else ' in all'}, and the group has {order}"
+    )
     return ProvingLines(sorted(shown["row"]), sorted(shown["column"]), note)
+
+
+def named_lines(lines: dict[str, set[int]]) -> str:
+    """'row 19', or '3 rows and 1 column'."""
+    sides = {side: sorted(found) for side, found in lines.items() if found}
+    if sum(map(len, sides.values())) == 1:
+        return " ".join(f"{side} {found[0]}" for side, found in sides.items())
+    return " and ".join(f"{len(found)} {side}{'s' * (len(found) > 1)}" for side, found in sides.items())
 
 
 def rival_lines(certificate: Refutation) -> ProvingLines:

@@ -99,7 +99,10 @@ def smallest_group(
         most: the largest order to try; from `Orders.trivial` on every table fits.
         effort: how hard to try, in steps of search.
     """
-    asked = AnyOrder(np.asarray(table), absorbing, products=products, most=most)
+    table = np.asarray(table)
+    if table.ndim < 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
+        raise InputError(f"a table of whole numbers is needed, got {table.dtype} of shape {table.shape}; see mg.table")
+    asked = AnyOrder(table, absorbing, products=products, most=most)
     asked.work(steps_of(effort))
     return asked.result()
 

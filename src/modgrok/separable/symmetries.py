@@ -27,6 +27,8 @@ Table = Int[np.ndarray, "p q"]
 
 PAIRS = 128
 """About how many pairs of cells sort out what is no symmetry."""
+MANY_CELLS = 4
+"""Times the columns of a table: in more cells of one value than that, pairs are counted by transforms."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -127,15 +129,32 @@ def characters(table: Table) -> float:
 
 
 def one_hot_energy(table: Table) -> Float[np.ndarray, "p q"]:
-    """E(k, l) = Σ_q |T̂_q(k, l)|², where T_q is 1 in the cells of value q.
+    """E(k, l) = Σ_q |T̂_q(k, l)|², where T_q is 1 in the cells of value q: the Fourier transform of `equal_cells`."""
+    return np.fft.fft2(equal_cells(table)).real
 
-    That is the Fourier transform of how many cells have the value of the cell (s, t) further on, for every (s, t). As
-    many have it (-s, -t) further on, so half of the shifts are counted.
+
+def equal_cells(table: Table) -> Float[np.ndarray, "p q"]:
+    """For every (s, t), how many cells have the value of the cell (s, t) further on, with places taken round the table.
+
+    A value in n cells has n² pairs, whose differences are counted; a value in many cells is transformed and back, which
+    takes as long whatever n is. What comes back are whole numbers but for rounding.
     """
     rows, columns = table.shape
-    around = np.tile(np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(np.int32), (2, 2))
-    here = around[:rows, :columns]
-    half = range(rows // 2 + 1)
-    counts = np.array([[np.count_nonzero(window(around, (s, t)) == here) for t in range(columns)] for s in half])
-    mirrored = counts[1 : (rows + 1) // 2][::-1, -np.arange(columns)]
-    return np.fft.fft2(np.concatenate([counts, mirrored])).real
+    wide = 2 * columns
+    found, counts = [np.zeros(0, np.int64)], np.zeros(table.shape)
+    in_order = np.divmod(np.argsort(table, axis=None, kind="stable"), columns)
+    for cells in np.split(np.stack(in_order), np.cumsum(np.bincount(table.ravel()))[:-1], axis=1):
+        if cells.shape[1] > MANY_CELLS * columns:
+            counts += transformed_and_back(cells, table.shape)
+        else:
+            places = cells[0] * wide + cells[1]
+            found.append(np.subtract.outer(places + rows * wide + columns, places).ravel())  # from (-rows, -columns) on
+    differences = np.bincount(np.concatenate(found), minlength=2 * rows * wide).reshape(2, rows, 2, columns)
+    return counts + differences.sum(axis=(0, 2))
+
+
+def transformed_and_back(cells: Int[np.ndarray, "2 cell"], shape: tuple[int, int]) -> Float[np.ndarray, "p q"]:
+    """How many of these cells lie (s, t) further on from one of them, by the convolution theorem."""
+    one_hot = np.zeros(shape)
+    one_hot[tuple(cells)] = 1
+    return np.rint(np.fft.irfft2(np.abs(np.fft.rfft2(one_hot)) ** 2, s=shape))

@@ -26,6 +26,7 @@ from modgrok.training.contenders import ONE_AT_A_TIME, OURS, Case, Train, conten
 
 CPU_CASES = (Case(97, 500, 1), Case(97, 500, 4), Case(23, 500, 1), Case(23, 500, 16))
 GPU_CASES = tuple(Case(97, 500, n) for n in (1, 16, 128)) + tuple(Case(23, 500, n) for n in (1, 128, 1024))
+MOST_ROUNDS, LONGEST = 1000, 3600
 
 
 @dataclass(frozen=True)
@@ -121,8 +122,11 @@ def bench(
     started = time.perf_counter()
     if what != "train":
         raise InputError(f"bench times train, got {what!r}")
-    if rounds < 1 or not seconds > 0:
-        raise InputError(f"bench needs at least one round and some time, got {rounds} and {seconds}")
+    if not (1 <= rounds <= MOST_ROUNDS and 0 < seconds <= LONGEST):
+        raise InputError(
+            f"bench takes 1 to {MOST_ROUNDS:,} rounds of at most {LONGEST:,} seconds, got {rounds} of {seconds:g}; "
+            "5 of 1 are usual"
+        )
     if cases is None:
         cases = CPU_CASES if jax.default_backend() == "cpu" else GPU_CASES
     if not cases:

@@ -116,14 +116,14 @@ def improving(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
 
 def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     chance = 1 / config.modulus
-    much = "about chance" if last["test_accuracy"] < 4 * chance else "above chance"
+    much = "about chance" if last["test_accuracy"] < 2 * chance else "above chance"
     causes = []
     if config.fraction < 0.4 or config.modulus < 40:
         causes.append(f"too little data (fraction {config.fraction:g} of the table; try 0.7)")
     usual = preset(config.model, config.optimiser)["weight_decay"]
     if config.weight_decay < 0.2 * usual:
         causes.append(f"weight decay too weak ({config.weight_decay:g}; try {usual:g})")
-    causes.append("a function outside the class that networks of this kind learn (`modgrok classify` decides)")
+    causes.append("a function outside the class h(g1 + g2) (`modgrok classify` decides)")
     return Diagnosis(
         "memorised",
         f"Only memorised: {percent(last['train_accuracy'])} of the training rows, {percent(last['test_accuracy'])} of "

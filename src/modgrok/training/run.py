@@ -140,10 +140,16 @@ class Run(Result):
         >>> run.at(3).method
         'trained'
         """
+        if isinstance(step, bool) or not isinstance(step, int | np.integer):
+            raise InputError(f"a step is a whole number, got {step!r}; list(run.snapshots) has those that were kept")
         if step == self.step:
             return self.network
-        if step in self.snapshots:
-            return self.snapshots[step]
+        if int(step) in self.snapshots:
+            return self.snapshots[int(step)]
+        if not self.snapshots:
+            raise InputError(
+                f"no network was kept at step {step}, only the last one, of step {self.step}; train with snapshots=50"
+            )
         kept = sorted({*self.snapshots, self.step}, key=lambda other: abs(other - step))
         nearest = " and ".join(map(str, sorted(kept[:2])))
         raise InputError(f"no network was kept at step {step}; nearest are those at {nearest}: see run.snapshots")
@@ -168,11 +174,12 @@ class Run(Result):
         return [path for path in paths if path.name == RESULT or path.exists()]  # the summary, written last, is one
 
     def summary(self) -> str:
-        final = self.final
+        final, count = self.final, self.unknown_cells
+        unknown = f"; network.table() predicts the {count:,} unknown cell{'s' * (count != 1)}" if count else ""
         return (
             f"{self.title}, {self.about}, step {self.step}: "
             f"train {percent(final['train_accuracy'])}, test {percent(final['test_accuracy'])}, {self.outcome}"
-            f"{f'; network.table() predicts the {self.unknown_cells:,} unknown cells' if self.unknown_cells else ''}"
+            f"{unknown}"
         )
 
     @property

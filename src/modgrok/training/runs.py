@@ -14,6 +14,7 @@ import numpy as np
 
 from modgrok import printing
 from modgrok.algebra.function import FunctionLike
+from modgrok.errors import InputError
 from modgrok.files import write_parquet
 from modgrok.networks.network import Network
 from modgrok.stores import DamagedError, set_aside
@@ -27,8 +28,8 @@ from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, 
 
 SECONDS_BETWEEN_METRICS = 1.0
 """How often a folder shows to others (`modgrok watch`) how far its training is."""
-LOOKS_PER_SECOND = 11.0
-"""About how often somebody who looks on is shown the training."""
+LOOKS_PER_SECOND = 21.0
+"""How often at least somebody who looks on is shown the training, where steps and looks are fast enough."""
 
 
 def train(
@@ -144,9 +145,11 @@ def train_config(
 ) -> Run:
     """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`.
 
-    `on_look` is called at the measured steps and between them, about `LOOKS_PER_SECOND` times a second. A look costs a
-    measurement and changes no number: what is trained and written is the same with it and without.
+    `on_look` is called at the measured steps and between them, `LOOKS_PER_SECOND` times a second or more. A look costs
+    a measurement and changes no number: what is trained and written is the same with it and without.
     """
+    if not checkpoint_seconds >= 0:
+        raise InputError(f"checkpoint_seconds must be 0 or more, got {checkpoint_seconds}; 10 is usual")
     folder = None if out is None else Path(out)
     if folder is not None and not overwrite and is_finished(config, folder):
         with suppress(DamagedError):  # then it is written again below, from its checkpoint
@@ -180,6 +183,7 @@ def sitting(
     training = training.compiled()
     diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
+    lap_step, lap_began = first_step, began
 
     def point_of(training: Training, measured: bool) -> Point:
         seconds = time.perf_counter() - began
@@ -191,7 +195,9 @@ def sitting(
         if stop():
             break
         filmed = diary.film_steps(training.step, step)
-        looks = [] if on_look is None else look_steps(training.step, step, first_step, time.perf_counter() - began)
+        speed = (training.step - lap_step) / max(time.perf_counter() - lap_began, 1e-9)
+        lap_step, lap_began = training.step, time.perf_counter()
+        looks = [] if on_look is None else look_steps(training.step, step, speed)
         for until in sorted({*filmed, *looks, step}):
             training = training.segment(until - training.step, noted=until == step)
             if until in filmed:
@@ -236,14 +242,13 @@ def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Train
         return fresh
 
 
-def look_steps(now: int, until: int, first: int, seconds: float) -> range:
-    """Steps before the next measured one to look at; `seconds` is what this sitting took from its first step to now.
+def look_steps(now: int, until: int, speed: float) -> range:
+    """Steps before the next measured one to look at; `speed` is how many steps a second there were since the last.
 
-    >>> list(look_steps(40, 50, 0, 1.0)), list(look_steps(0, 10, 0, 0.0))
+    >>> list(look_steps(40, 50, 65.0)), list(look_steps(0, 10, 0.0))
     ([43, 46, 49], [1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    steps_per_second = (now - first) / seconds if seconds > 0 else 0
-    stride = max(1, int(steps_per_second / LOOKS_PER_SECOND))
+    stride = max(1, int(speed / LOOKS_PER_SECOND))
     return range(now + stride, until, stride)
 
 

@@ -72,6 +72,9 @@ class SnapshotFile(Snapshots):
     def __len__(self) -> int:
         return len(self.steps)
 
+    def __repr__(self) -> str:
+        return f"<SnapshotFile: {len(self)} networks at steps {self.steps[0]} to {self.steps[-1]}, in {self.path}>"
+
 
 def write_snapshots(path: Path, snapshots: Snapshots) -> None:
     """All snapshots of a training in one file, which is replaced whole."""

@@ -9,7 +9,7 @@ same part whenever that happens: so a sweep that was killed and started again en
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, TypeVar
@@ -63,6 +63,12 @@ def plan_of(
         raise InputError(f"a sweep has no setting {unknown[0]}; there are {', '.join(sorted(SETTINGS))}")
     chosen = {"modulus": mod, **{name: value for name, value in settings.items() if value is not None}}
     first = chosen.pop("seed", 0)
+    if is_list(first):
+        if seeds != 1:
+            raise InputError(
+                f"seed lists the seeds, {list(first)}, and seeds counts them from one on; give one of both"
+            )
+        seeds = listed("seed", first)
     if seeds not in range(1, LARGEST_SWEEP + 1) if isinstance(seeds, int) else not (seeds := list(seeds)):
         raise InputError(f"seeds is how many trainings each setting has, from 1 to {LARGEST_SWEEP:,}, got {seeds}")
     numbers = list(range(first, first + seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
@@ -103,8 +109,12 @@ def listed(name: str, values: Iterable[Any]) -> list[Any]:
     return found
 
 
-def read_values(text: str, kind: Callable[[str], Value]) -> list[Value]:
-    """The values that a word of the command line lists: numbers or words with commas, and ranges.
+KINDS = {int: ("a whole number", "100,200 or 100:400:4"), float: ("a number", "0.5,1,2 or 0.001:0.1:8log")}
+"""What a value of a setting is, and how several are written."""
+
+
+def read_values(text: str, kind: type[Value], name: str = "the setting") -> list[Value]:
+    """The values that a word of the command line lists for a setting: numbers or words with commas, and ranges.
 
     >>> read_values("0.5,1,2", float), read_values("power,mlp", str)
     ([0.5, 1.0, 2.0], ['power', 'mlp'])
@@ -113,13 +123,14 @@ def read_values(text: str, kind: Callable[[str], Value]) -> list[Value]:
     """
     found: list[Any] = []
     for word in text.split(","):
-        span = RANGE.fullmatch(word.strip())
+        span = RANGE.fullmatch(word.strip()) if kind in KINDS else None
         try:
             found += [kind(word.strip())] if span is None else spaced(*span.groups())
         except ValueError:
+            what, example = KINDS[kind]
             raise InputError(
-                f"{word!r} is no value, and no range FIRST:LAST:COUNT or FIRST:LAST:COUNTlog; "
-                "for example 0.5,1,2 or 0.001:0.1:8log"
+                f"{name} takes {what}, several with commas, or a range FIRST:LAST:COUNT (or COUNTlog, from above 0), "
+                f"got {word!r}; give {example}, for example"
             ) from None
     return list(dict.fromkeys(round(value) if kind is int else value for value in found))
 
@@ -127,8 +138,8 @@ def read_values(text: str, kind: Callable[[str], Value]) -> list[Value]:
 def spaced(first: str, last: str, count: str, how: str | None) -> list[float]:
     """`count` values from first to last, evenly, or evenly in their logarithm; rounded to what can be typed."""
     ends = float(first), float(last)
-    if how == "log" and min(ends) <= 0:
-        raise ValueError("there is no logarithm")
+    if int(count) < 1 or (how == "log" and min(ends) <= 0):
+        raise ValueError("there is no value, or no logarithm")
     values = np.geomspace(*ends, int(count)) if how == "log" else np.linspace(*ends, int(count))
     return [float(f"{value:.3g}" if how == "log" else f"{value:.6g}") for value in values]
 

@@ -23,8 +23,8 @@ BAND = (0.25, 0.75)
 """Quantiles over the seeds that a band reaches from and to."""
 
 
-@dataclass(frozen=True)
-class Median:
+@dataclass(frozen=True, repr=False)
+class Median(Result):
     """A combination of settings over its seeds: medians of the last metrics, and bands of the test accuracy.
 
     `grokked` is the share of the seeds that reached 99 % of the test rows, `grokked_at` the median step at which they
@@ -41,6 +41,28 @@ class Median:
     grokked: float
     grokked_at: float | None
     networks: tuple[int, ...]
+
+    def summary(self) -> str:
+        lead = f"{words(self.settings)}: " if self.settings else ""
+        return f"{lead}{self.typical}; {self.how_many}"
+
+    @property
+    def typical(self) -> str:
+        """The accuracy over the seeds, and when it was reached, in words."""
+        seeds = f"{self.seeds} seeds" if self.seeds > 1 else "one seed"
+        name, value = ("test", self.test_accuracy) if isfinite(self.test_accuracy) else ("train", self.train_accuracy)
+        found = f"{'median ' * (self.seeds > 1)}{name} accuracy {percent(value)} over {seeds}"
+        if self.low < self.high:
+            found += f" (half of them from {percent(self.low)} to {percent(self.high)})"
+        return found if self.grokked_at is None else f"{found}, 99 % from step {self.grokked_at:.0f}"
+
+    @property
+    def how_many(self) -> str:
+        """How many of the seeds grok, in words."""
+        if not isfinite(self.test_accuracy):
+            return "no test rows"
+        grokked = round(self.grokked * self.seeds)
+        return f"{grokked} of {self.seeds} grok" if grokked else "none groks"
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -110,20 +132,17 @@ class Sweep(Result):
     @property
     def words(self) -> str:
         """What the sweep found, in words."""
-        best, count = self.best, len(self.seeds)
-        seeds = f"{count} seeds" if count > 1 else "one seed"
-        typical = f"{'median ' * (count > 1)}test accuracy {percent(best.test_accuracy)} over {seeds}"
-        if count > 1 and best.low < best.high:
-            typical += f" (half of them from {percent(best.low)} to {percent(best.high)})"
-        when = "" if best.grokked_at is None else f", 99 % from step {best.grokked_at:.0f}"
-        lead = f"Best with {words(best.settings)}: " if self.varied else ""
-        grokked = round(best.grokked * best.seeds)
-        many = f"{grokked} of {best.seeds} grok" if grokked else "none groks"
-        found = f"{lead}{typical}{when}; {many}."
+        found = f"{'best with ' * bool(self.varied)}{self.best.summary()}."
         return found[0].upper() + found[1:]
 
+    @property
+    def heading(self) -> str:
+        """The function, and how many trainings there are."""
+        return f"{self.title}, {len(self.rows)} training{'s' * (len(self.rows) != 1)}"
+
     def summary(self) -> str:
-        return f"{self.title}, {len(self.rows)} trainings, {len(self.medians)} settings. {self.words}"
+        settings = f", {len(self.medians)} settings" if self.varied else ""
+        return f"{self.heading}{settings}. {self.words}"
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the curves, which are in the Parquet file."""
@@ -185,13 +204,13 @@ def median(settings: dict[str, Any], rows: Sequence[Mapping[str, Any]]) -> Media
 
 
 def headings(sweep: Sweep) -> tuple[str, ...]:
-    return (*sweep.varied, "seeds", "test accuracy", "half of the seeds", "grok", "99 % at step")
+    return (*sweep.varied, "seeds", "test", "half of them", "grok", "99 % at step")
 
 
 def cells(each: Median) -> list[str]:
     """A combination as people read it, under `headings`."""
     settings = map(text, each.settings.values())
-    band = f"{percent(each.low, 1)} – {percent(each.high, 1)}" if each.seeds > 1 else ""
+    band = f"{percent(each.low, 1).removesuffix(' %')} – {percent(each.high, 1)}" if each.seeds > 1 else ""
     when = "–" if each.grokked_at is None else f"{each.grokked_at:.0f}"
     grokked = f"{round(each.grokked * each.seeds)} of {each.seeds}"
     return [*settings, str(each.seeds), percent(each.test_accuracy, 1), band, grokked, when]

@@ -10,7 +10,8 @@ export class Scatter {
   constructor({ onhover, onpick }) {
     Object.assign(this, { onhover, onpick, data: null, plot: null, nearest: null });
     this.frame = el("div", { className: "curve-frame scatter", role: "application", tabindex: 0, "aria-label": "Scatter" });
-    this.element = el("figure", { className: "curves" }, el("p", { className: "axis-title small soft" }, "test accuracy"), this.frame, el("figcaption", { className: "axis-title x small soft" }, "training loss at the end, logarithmic"));
+    this.title = el("figcaption", { className: "axis-title x small soft" });
+    this.element = el("figure", { className: "curves" }, el("p", { className: "axis-title small soft" }, "test accuracy"), this.frame, this.title);
     this.draw = framed(() => this.paint());
     addEventListener("themechange", this.draw);
     new ResizeObserver(this.draw).observe(this.element);
@@ -18,10 +19,11 @@ export class Scatter {
     this.frame.addEventListener("keydown", (event) => this.key(event));
   }
 
-  /** `kind` chooses each point's colour. */
-  show({ x, y, kind, label }) {
+  /** `kind` chooses each point's colour; `law` is a curve, and `title` what the horizontal axis is, linear or logarithmic. */
+  show({ x, y, kind, label, title, linear, law }) {
     const by = Uint32Array.from(x.keys()).sort((a, b) => x[a] - x[b]);
-    this.data = { x, y, kind, by };
+    this.data = { x, y, kind, by, linear, law };
+    this.title.textContent = title;
     this.nearest = null;
     this.frame.setAttribute("aria-label", `${label} Arrow keys walk through the points by loss, Enter opens one.`);
     this.draw();
@@ -30,31 +32,32 @@ export class Scatter {
   paint() {
     if (!this.data || !this.frame.clientWidth) return;
     this.plot?.destroy();
-    const { x } = this.data, low = x.reduce((least, value) => value > 0 && value < least ? value : least, 1), high = x.reduce((most, value) => Math.max(most, value), low);
+    const { x, linear } = this.data, low = x.reduce((least, value) => value > 0 && value < least ? value : least, 1), high = x.reduce((most, value) => Math.max(most, value), low);
     const axis = { stroke: themed("soft"), font: "12px Inter, system-ui, sans-serif", grid: { stroke: themed("line"), width: 1 }, ticks: { show: false } };
     this.plot = new uPlot({
       width: this.frame.clientWidth, height: Math.min(520, Math.max(320, 0.48 * this.frame.clientWidth)), legend: { show: false },
       cursor: { x: false, y: false, drag: { x: false, y: false }, points: { show: false } },
-      scales: { x: { time: false, distr: 3, range: [low / 1.3, high * 1.3] }, y: { range: [-0.03, 1.04] } },
+      scales: { x: linear ? { time: false, range: [0, Math.max(1, high) + 0.02] } : { time: false, distr: 3, range: [low / 1.3, high * 1.3] }, y: { range: [-0.03, 1.04] } },
       hooks: { draw: [(plot) => this.points(plot)], setCursor: [(plot) => this.look(plot)] },
-      axes: [{ ...axis, size: 30, grid: { ...axis.grid, filter: decades }, values: (_, ticks) => ticks.map(power) },
+      axes: [{ ...axis, size: 30, ...(linear ? { splits: () => [0, 0.25, 0.5, 0.75, 1] } : { grid: { ...axis.grid, filter: decades }, values: (_, ticks) => ticks.map(power) }) },
         { ...axis, size: 52, splits: () => [0, 0.25, 0.5, 0.75, 1], values: (_, ticks) => ticks.map((tick) => `${100 * tick} %`) }],
       series: [{}, { paths: () => null, points: { show: false } }],
     }, [[low, high], [0, 1]], this.frame);
   }
 
   points(plot) {
-    const { x, y, kind } = this.data, { ctx } = plot, ratio = devicePixelRatio || 1;
+    const { x, y, kind, law, linear } = this.data, { ctx } = plot, ratio = devicePixelRatio || 1;
     this.buckets = new Map();
     this.where = new Float32Array(2 * x.length);
     const size = (x.length > 6000 ? 1.4 : x.length > 800 ? 2.3 : 3.6) * ratio;
+    if (law) this.curve(plot, law, ratio);
     ctx.save();
     ctx.globalAlpha = x.length > 6000 ? 0.4 : 0.55;
     const colours = LINES.map(themed);
     for (let k = 0; k < colours.length; k++) {
       ctx.fillStyle = colours[k];
       for (let at = 0; at < x.length; at++) {
-        if (kind[at] % colours.length !== k || !(x[at] > 0)) continue;
+        if (kind[at] % colours.length !== k || !(linear || x[at] > 0)) continue;
         const left = plot.valToPos(x[at], "x", true), top = plot.valToPos(y[at], "y", true);
         ctx.beginPath();
         ctx.arc(left, top, size, 0, 7);
@@ -64,6 +67,19 @@ export class Scatter {
     }
     ctx.restore();
     if (this.nearest !== null) this.ring(plot, ratio);
+  }
+
+  /** The law, below the points, which are half transparent. */
+  curve(plot, law, ratio) {
+    const { ctx } = plot;
+    ctx.save();
+    ctx.lineJoin = "round";
+    ctx.strokeStyle = themed("ink");
+    ctx.lineWidth = 2.5 * ratio;
+    ctx.beginPath();
+    law.x.forEach((at, k) => ctx.lineTo(plot.valToPos(at, "x", true), plot.valToPos(law.accuracy[k], "y", true)));
+    ctx.stroke();
+    ctx.restore();
   }
 
   ring(plot, ratio) {

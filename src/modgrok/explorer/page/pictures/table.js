@@ -1,8 +1,11 @@
 // A table of two variables as a picture: one crisp square for each cell, a cursor for mouse, finger and arrow keys.
-import { announce, el, framed } from "../dom.js";
+import { announce, el, framed, replace } from "../dom.js";
+import { prose } from "../maths.js";
 import { themed, themedPixel } from "../colours.js";
 
 const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+const HINT = "Point at a cell to read it.";
 
 /** The places 0 … n − 1, each where it is. */
 export const natural = (n) => Uint16Array.from({ length: n }, (_, place) => place);
@@ -28,8 +31,8 @@ export class TablePicture {
   /** `pixels` has one colour for each cell, row by row, in natural order; the orders say which row stands where. */
   show({ pixels, rows, columns, rowOrder = natural(rows), columnOrder = natural(columns), names = ["n1", "n2"], order = "natural" }) {
     this.shown = { pixels, rows, columns, rowOrder, columnOrder, order };
-    this.top.textContent = `${names[1]} →`;
-    this.left.textContent = `${names[0]} ↓`;
+    replace(this.top, prose(names[1]), " →");
+    replace(this.left, el("span", {}, prose(names[0])), el("span", {}, "↓"));
     this.say();
     this.draw();
   }
@@ -118,7 +121,8 @@ export class TablePicture {
   }
 
   say() {
-    this.readout.textContent = this.cursor ? this.describe(...this.residues(this.cursor)) : " ";
+    this.readout.textContent = this.cursor ? this.describe(...this.residues(this.cursor)) : HINT;
+    this.readout.classList.toggle("soft", !this.cursor);
   }
 
   residues([row, column]) { return [this.shown.rowOrder[row], this.shown.columnOrder[column]]; }

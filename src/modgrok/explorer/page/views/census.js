@@ -2,13 +2,19 @@
 import { get, newest } from "../api.js";
 import { bytes, floats, numbers } from "../decode.js";
 import { el, replace } from "../dom.js";
-import { field, notice, waiting } from "../parts.js";
+import { field, notice, segmented, waiting } from "../parts.js";
 import { Scatter } from "../pictures/scatter.js";
 import { LINES } from "../colours.js";
 import { VERDICTS, count, figure, percent } from "../words.js";
 
-/** A share as it was meant: 0.3, not 0.30000001. */
-const tidy = (share) => Number(share.toFixed(3));
+const HINT = "Point at a dot, or walk through them with the arrow keys; a click or Enter opens its function.";
+const ACROSS = { ratio: "against a random table", loss: "as it is" };
+const ABOUT = {
+  ratio: { title: "odds of the training loss over those of a random table: 0 is explained, 1 is memorised", linear: true,
+    text: "Each dot is one training. A random table can only be memorised; how far below its loss a training ends tells how much structure the network has found, and with it how many unseen cells are right: the line is the law that modgrok reads an accuracy from. Trainings from a tenth of a table, and of tables so small that even noise is memorised for free, have no place here." },
+  loss: { title: "training loss at the end, logarithmic", linear: false,
+    text: "Each dot is one training. Losses compare at one modulus and one share of the table: there, the lower the loss of the training cells, the more of the others tend to be right." },
+};
 
 class CensusView {
   constructor(app) {
@@ -16,15 +22,17 @@ class CensusView {
     this.family = this.choice("Family", "family");
     this.modulus = this.choice("Modulus", "modulus");
     this.share = this.choice("Trained on", "share", percent);
+    this.across = segmented("Training loss", ACROSS, "ratio", (across) => app.go({ across }, { fresh: false }));
     this.text = el("p", { className: "soft" });
-    this.detail = el("p", { className: "readout number", role: "status" }, " ");
+    this.detail = el("p", { className: "readout number", role: "status" }, HINT);
     this.legend = el("p", { className: "cell-legend small soft" });
+    this.about = el("p", { className: "soft small" });
     this.scatter = new Scatter({ onhover: (at) => this.tell(at), onpick: (at) => this.visit(at) });
     this.status = el("div");
     this.ask = newest((question, signal) => get("census", question, signal));
     this.element = el("div", { className: "stack" }, el("header", { className: "stack tight" }, el("h2", { className: "title" }, "The census"), this.text),
-      el("div", { className: "fields" }, this.family.element, this.modulus.element, this.share.element, this.legend), this.status, el("div", { className: "stack tight" }, this.detail, this.scatter.element),
-      el("p", { className: "soft small" }, "Each dot is one training. Losses compare at one modulus and one share of the table: there, the lower the loss of the training cells, the more of the others tend to be right. A click opens a dot's function."));
+      el("div", { className: "fields" }, this.family.element, this.modulus.element, this.share.element, el("div", { className: "field" }, el("span", { className: "soft" }, "Training loss"), this.across.element)), this.status,
+      el("div", { className: "stack tight" }, this.legend, this.scatter.element, this.detail), this.about);
   }
 
   /** A filter: its label, its name in the address, and how its values are written. */
@@ -35,10 +43,9 @@ class CensusView {
   }
 
   update(app) {
-    const { family = "", modulus = "", share = "" } = app.state;
-    const key = `${family}/${modulus}`;
-    if (key !== this.key) this.load({ family, modulus });
-    else if (share !== this.shared) this.draw();
+    const { family = "", modulus = "", share = "", across = "ratio" } = app.state;
+    const key = `${family}/${modulus}/${share}/${across}`;
+    if (key !== this.key) this.load({ family, modulus, share, across });
     this.key = key;
   }
 
@@ -52,40 +59,33 @@ class CensusView {
     }
   }
 
-  show(found, { family, modulus }) {
+  show(found, { family, modulus, share }) {
     this.found = found;
     this.family.fill(found.families, family);
     this.modulus.fill(found.moduli, modulus);
-    this.text.textContent = found.text || `${count(found.shown)} of ${count(found.rows)} trainings.`;
-    const fractions = floats(found.fraction);
-    this.share.fill([...new Set(Array.from(fractions, tidy))].sort(), this.app.state.share);
-    this.points = { loss: floats(found.loss), accuracy: floats(found.accuracy), family: bytes(found.family), modulus: numbers(found.modulus), fraction: fractions, verdict: bytes(found.verdict) };
-    this.draw();
-    replace(this.legend, found.verdicts.map((name, at) => el("span", {}, el("i", { className: `swatch line-${LINES[at % LINES.length]}` }), VERDICTS[name] ?? name)));
+    this.share.fill(found.shares, share);
+    this.across.select(found.across);
+    this.text.textContent = found.text;
+    this.points = { loss: floats(found.loss), accuracy: floats(found.accuracy), family: bytes(found.family), modulus: numbers(found.modulus), fraction: floats(found.fraction), verdict: bytes(found.verdict) };
+    const { title, linear, text } = ABOUT[found.across];
+    this.about.textContent = text;
+    this.scatter.show({ x: floats(found.x), y: this.points.accuracy, kind: this.points.verdict, title, linear, law: found.law, label: `Scatter of ${count(found.shown)} trainings: ${title}, against test accuracy.` });
+    replace(this.legend, found.verdicts.map((name, at) => el("span", {}, el("i", { className: `swatch round line-${LINES[at % LINES.length]}` }), VERDICTS[name] ?? name)),
+      found.law ? el("span", {}, el("i", { className: "key law" }), "the loss law") : null);
+    this.tell(null);
   }
 
-  /** The points of the chosen share of the table, or all of them. */
-  draw() {
-    const { share = "" } = this.app.state, { points } = this;
-    if (!points) return;
-    this.shared = share;
-    this.chosen = Array.from(points.loss.keys()).filter((at) => !share || String(tidy(points.fraction[at])) === share);
-    const picked = (column) => this.chosen.map((at) => column[at]);
-    this.scatter.show({ x: picked(points.loss), y: picked(points.accuracy), kind: picked(points.verdict), label: `Scatter of ${count(this.chosen.length)} trainings: training loss, on a logarithmic scale, against test accuracy.` });
-  }
-
-  tell(place) {
-    if (place === null) { this.detail.textContent = " "; return; }
-    const at = this.chosen[place];
+  tell(at) {
+    this.detail.classList.toggle("soft", at === null);
+    if (at === null) { this.detail.textContent = HINT; return; }
     const { points, found } = this;
     const what = found.expression[at] ?? "a table";
     this.detail.textContent = `${what} mod ${points.modulus[at]} · ${found.families[points.family[at]]} · trained on ${percent(points.fraction[at])} · loss ${figure(points.loss[at])} · test accuracy ${percent(points.accuracy[at])}`;
   }
 
-  async visit(place) {
-    const at = this.chosen[place];
+  async visit(at) {
     const { found, points } = this;
-    const open = (subject) => this.app.go({ ...subject, view: "verdict", family: "", modulus: "", share: "" }, { subject: true });
+    const open = (subject) => this.app.go({ ...subject, view: "verdict", family: "", modulus: "", share: "", across: "" }, { subject: true });
     if (found.expression[at]) { open({ expression: found.expression[at], mod: points.modulus[at], table: "" }); return; }
     try {
       const { table } = await get("census/table", { family: found.families[points.family[at]], modulus: points.modulus[at], seed: found.seed[at] });

@@ -83,9 +83,9 @@ class VerdictView {
     const show = (family) => {
       const proof = found.proof.find((each) => each.family === family);
       const lines = proof.rows.length + proof.columns.length;
-      replace(place, el("p", { className: "small" }, prose(proof.text)),
-        this.info.table ? this.picture(null, lines ? proof : null, `Table in which ${proof.note || "the rows and columns of the proof"} stand out.`) : null,
-        proof.note && this.info.table ? el("p", { className: "soft small" }, proof.note) : null);
+      replace(place, el("p", { className: "small" }, prose(`${proof.text[0].toUpperCase()}${proof.text.slice(1)}.`)),
+        this.info.table ? this.picture(null, lines ? proof : null, `The table${proof.note ? `. Marked: ${proof.note}` : ""}.`) : null,
+        proof.note && this.info.table ? el("p", { className: "soft small" }, prose(`Marked: ${proof.note}.`)) : null);
     };
     const names = Object.fromEntries(found.proof.map(({ family }) => [family, family]));
     const first = found.proof[0].family;

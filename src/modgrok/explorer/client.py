@@ -1,9 +1,12 @@
-"""A server of the explorer in a process of its own, as a user starts it, and a browser's part in plain HTTP."""
+"""An explorer in a process of its own, and a browser's part in plain HTTP: to test it and to measure it.
+
+with Explorer(folder) as explorer:
+    explorer.get("/api/verdict", expression="n1 n2", mod=97)
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
@@ -11,28 +14,46 @@ import sys
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import IO, Any
 from urllib.parse import urlencode
 
+from modgrok.explorer.encoding import json_bytes
+from modgrok.explorer.workers import environment
+
 PATIENCE = 300
-"""Seconds until a test gives up; machines that test are busy."""
+"""Seconds until an answer, or the end, is given up; machines that test are busy."""
 
 
 class Explorer:
     """`modgrok explore` in a folder, until `close`."""
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: str | Path, *options: str, stderr: IO[str] | None = None) -> None:
         command = [sys.executable, "-m", "modgrok", "explore", "--no-open", "--port", "0", *options]
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(os.path.abspath(path) for path in sys.path if path)}
-        self.process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+        self.folder = Path(folder)
+        self.process = subprocess.Popen(
+            command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True
+        )
         assert self.process.stdout is not None
         self.address = self.process.stdout.readline().strip()
-        self.port = int(re.search(r":(\d+)/", self.address)[1])
+        found = re.search(r":(\d+)/", self.address)
+        assert found is not None, "modgrok explore prints its address as its first line"
+        self.port = int(found[1])
         self.token = ""
 
-    def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> tuple[HTTPResponse, bytes]:
+    def __enter__(self) -> Explorer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def request(
+        self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
+    ) -> tuple[HTTPResponse, bytes]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request(method, path, body, {name.replace("_", "-"): value for name, value in headers.items()})
+        connection.request(method, path, body, headers or {})
         response = connection.getresponse()
         content = response.read()
         connection.close()
@@ -40,7 +61,9 @@ class Explorer:
 
     def page(self) -> str:
         text = self.request("GET", "/")[1].decode()
-        self.token = re.search(r'name="modgrok-token" content="([^"]+)"', text)[1]
+        found = re.search(r'name="modgrok-token" content="([^"]+)"', text)
+        assert found is not None, "the page has a token"
+        self.token = found[1]
         return text
 
     def get(self, path: str, **query: Any) -> tuple[int, Any]:
@@ -49,11 +72,13 @@ class Explorer:
         return response.status, json.loads(content)
 
     def post(self, path: str, body: Any) -> tuple[int, Any]:
-        """Status and JSON of a change, with the page's token."""
+        """Status and JSON of a change, with the page's token; bytes are sent as they are."""
         if not self.token:
             self.page()
-        headers = {"X_Modgrok_Token": self.token, "Content_Type": "application/json"}
-        response, content = self.request("POST", path, json.dumps(body).encode(), **headers)
+        sent = body if isinstance(body, bytes) else json_bytes(body)
+        kind = "application/octet-stream" if isinstance(body, bytes) else "application/json"
+        headers = {"X-Modgrok-Token": self.token, "Content-Type": kind}
+        response, content = self.request("POST", path, sent, headers)
         return response.status, json.loads(content)
 
     def events(self, last: str | None = None) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -76,8 +101,9 @@ class Explorer:
             connection.close()
 
     def children(self) -> list[int]:
-        pid = self.process.pid
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        """The processes that the server has started, on Linux: the one that answers, and the one that trains."""
+        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(word) for word in found.read_text().split()] if found.exists() else []
 
     def close(self) -> int:
         """Ctrl-C; the exit code."""
