@@ -10,6 +10,7 @@ from rich.console import Console
 
 from modgrok.answers.classifying import classify as ask
 from modgrok.commands import classify
+from modgrok.commands.common import csv_text
 from modgrok.errors import InputError
 
 
@@ -29,6 +30,13 @@ def shown(result, width: int = 200, proof: bool = False) -> str:
         console.quiet = False
         classify.show(result, console, argparse.Namespace(proof=proof))
     return captured.get()
+
+
+def test_an_object_that_a_family_has_not_is_no_column_of_the_csv():
+    lines = csv_text(classify, answer("n1 n2", "--mod", "7")).splitlines()
+    names = lines[0].split(",")
+    assert {"witness.g1", "obstruction.kind"} < set(names) and not {"witness", "obstruction"} & set(names)
+    assert [line.split(",")[0] for line in lines[1:]] == ["additive", "multiplicative"]
 
 
 def test_json_of_a_function_in_the_class():

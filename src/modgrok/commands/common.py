@@ -152,7 +152,7 @@ def csv_text(command: Any, result: Any) -> str:
 
     A command may have a function `csv_rows`; otherwise its rows are the list of its JSON object that is in `TABLES`, or
     one row of what the object holds beside lists. An object inside a row becomes columns such as `settings.width`, a
-    list JSON.
+    list JSON; such an object that a row has not leaves its columns empty.
     """
     if hasattr(command, "csv_rows"):
         rows = command.csv_rows(result)
@@ -162,7 +162,11 @@ def csv_text(command: Any, result: Any) -> str:
         rows = next((found[name] for name in TABLES if found.get(name)), [scalars])
     flat = [flattened(plain(row)) for row in rows]
     text = StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in flat for name in row)), lineterminator="\n")
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    objects = {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
+    absent = {name for name in objects if all(row.get(name) is None for row in flat)}
+    fields = [name for name in names if name not in absent]
+    writer = csv.DictWriter(text, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(flat)
     return text.getvalue()
