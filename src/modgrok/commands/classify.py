@@ -101,9 +101,10 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
-    facts["time"] = f"{answer.seconds:.3f} s" + (
-        "" if args.proof else "; witness and proofs: --proof, or --certificate FILE"
-    )
+    if args.certificate:
+        facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"
+    hint = "" if args.proof or args.certificate else "; witness and proofs: --proof, or --certificate FILE"
+    facts["time"] = f"{answer.seconds:.3f} s{hint}"
     console.print(facts_table(facts))
 
 
