@@ -48,7 +48,7 @@ KEYS = {
     "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
     "lie (all `null` where no trainings are like it), `reason`, and `source` (`table`)",
     "enough": "of a function in the class, the share of the table from which on half of all trainings reach 99 %; "
-    "`null` where that was not measured, or 0.9 is not enough",
+    "`null` where that was not measured, 0.9 is not enough, or the accuracy to expect says otherwise",
     "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
     "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
     "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
@@ -101,9 +101,10 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
-    facts["time"] = f"{answer.seconds:.3f} s" + (
-        "" if args.proof else "; witness and proofs: --proof, or --certificate FILE"
-    )
+    if args.certificate:
+        facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"
+    hint = "" if args.proof or args.certificate else "; witness and proofs: --proof, or --certificate FILE"
+    facts["time"] = f"{answer.seconds:.3f} s{hint}"
     console.print(facts_table(facts))
 
 
