@@ -10,8 +10,7 @@ import argparse
 import time
 from pathlib import Path
 
-from modgrok.reproduction.endtoend import train_controls
-from modgrok.reproduction.endtoend_control import by_schedule
+from modgrok.reproduction.endtoend_control import by_schedule, train_controls
 
 RESULTS = Path(__file__).parent / "results"
 

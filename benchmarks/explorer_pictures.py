@@ -4,7 +4,7 @@
 
 It starts `modgrok explore`, trains n1 n2 mod 97 from the page (a minute on two cores), and takes every picture with
 Debian's chromium. The phone's six views stand side by side in one picture. Colours are reduced to a palette, so that
-all of them together stay below 1.5 MB. The last lines are what a page costs: what a browser loads, and how long.
+all of them together stay below 1.5 MB. The first lines are what a page costs: what a browser loads, and how long.
 """
 
 from __future__ import annotations
@@ -148,12 +148,12 @@ def main() -> None:
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     with TemporaryDirectory() as runs, Explorer(runs) as explorer, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        print(costs(browser, explorer.address))  # before it was asked for anything
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             with browser.new_context(base_url=explorer.address, viewport=DESK) as context:
                 run = train(context.new_page())
             print(f"pictures: {take(browser, explorer.address, run, folder) / 1024:.0f} kB")
-        print(costs(browser, explorer.address))
         browser.close()
 
 

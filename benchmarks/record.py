@@ -1,7 +1,7 @@
 """Condense results that took long into the small files that every report shows: python benchmarks/record.py
 
-Reads benchmarks/results and benchmarks/census/results, writes src/modgrok/reproduction/recorded. What is missing is
-left out.
+Reads benchmarks/results and benchmarks/census/large, writes src/modgrok/reproduction/recorded, and draws
+docs/images/law.png. What is missing is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from modgrok.censuses import law, store
-from modgrok.files import read_json, write_text
+from modgrok.figures.style import FILE_DPI
+from modgrok.files import read_json, whole_file, write_text
+from modgrok.loss_law.calibration import calibration
+from modgrok.loss_law.fraction_law import fraction_law
+from modgrok.loss_law.from_table import trainings
+from modgrok.reproduction.endtoend import with_controls
+from modgrok.reproduction.endtoend_control import train_controls
 from modgrok.reproduction.item import ItemResult, Values
 from modgrok.reproduction.law import result_of as law_result
 from modgrok.reproduction.mathematics import FUNCTIONS, other_models
@@ -24,12 +30,12 @@ from modgrok.reproduction.strong import stored_result
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
-CENSUS, NETWORKS = ROOT / "census" / "results", ROOT / "results" / "strong.parquet"
+CENSUS, NETWORKS = ROOT / "census" / "large", ROOT / "results" / "strong.parquet"
 H200 = "one NVIDIA H200"
 WHERE = dict.fromkeys(("figure1", "figure2", "mathematics", "widths"), "two CPU cores")
 """Where a result was computed, unless it was the GPU."""
-POINTS = ((43, 500), (61, 500), (97, 500))
-"""Modulus and width of the settings whose networks are drawn, at half of the table."""
+ONE_IN = 25
+"""Networks of the census of which one is drawn."""
 
 
 def rounded(value: Any) -> Any:
@@ -99,16 +105,14 @@ def mathematics() -> ItemResult:
 
 
 def census_law() -> ItemResult:
-    """From the census' own report, and the networks of a few settings."""
+    """From the census's own report, the laws that ship, and some networks where the loss law holds."""
     columns = law.columns_of(store.read_rows(CENSUS))
-    last = columns["steps"] == law.last_step(columns)
-    points = []
-    for modulus, width in POINTS:
-        rows = last & (columns["modulus"] == modulus) & (columns["width"] == width) & (columns["fraction"] == 0.5)
-        names = ("train_loss", "test_accuracy", "family")
-        values = {name: np.asarray(columns[name][rows]).tolist() for name in names}
-        points.append({"modulus": modulus, "width": width, **values})
-    return law_result(read_json(CENSUS / "report" / "report.json"), points)
+    columns["ratio"] = law.ratios(columns, [setting for setting in law.settings_of(columns) if setting.holds])
+    drawn = np.random.default_rng(0).permutation(np.flatnonzero(np.isfinite(columns["ratio"])))[::ONE_IN]
+    names = ("modulus", "train_loss", "ratio", "test_accuracy", "family")
+    points = {name: columns[name][drawn].tolist() for name in names}
+    report = read_json(CENSUS / "report" / "report.json")
+    return law_result(report, trainings().law, fraction_law(), points, calibration().curve)
 
 
 def source_of(item: Item) -> ItemResult | None:
@@ -120,7 +124,10 @@ def source_of(item: Item) -> ItemResult | None:
     if item.name == "law":
         return census_law() if CENSUS.exists() else None
     path = ROOT / "results" / f"{item.name}.json"
-    return ItemResult.from_json(read_json(path)) if path.exists() else None
+    result = ItemResult.from_json(read_json(path)) if path.exists() else None
+    if result is not None and item.name == "endtoend":
+        return with_controls(result, train_controls(path.parent, end=0))
+    return result
 
 
 def recordable() -> dict[str, Values]:
@@ -140,3 +147,5 @@ if __name__ == "__main__":
         text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
         write_text(PACKAGE / f"{name}.json", text)
         print(f"{PACKAGE / name}.json: {len(text) / 1000:.0f} kB")
+    with whole_file(ROOT.parent / "docs" / "images" / "law.png") as temporary:
+        census_law().figures()["law"].savefig(temporary, dpi=FILE_DPI)

@@ -29,8 +29,9 @@ Rows = list[dict[str, Any]]
 
 def main() -> None:
     result = stored_result(RESULTS)
-    with whole_file(DOCS / "images" / "strong.png") as temporary:
-        result.figures()["strong"].savefig(temporary, dpi=FILE_DPI)
+    for name, figure in result.figures().items():
+        with whole_file(DOCS / "images" / f"{name}.png") as temporary:
+            figure.savefig(temporary, dpi=FILE_DPI)
     write_text(DOCS / "strong.md", page(result))
 
 
@@ -52,7 +53,8 @@ def page(result: ItemResult) -> str:
         ),
         *outside_words(settings),
         LAW.format(laws=" ".join(loss_laws(of_modulus(settings, modulus)) for modulus in moduli(settings)), **numbers),
-        "![Test accuracy of every polynomial in every setting, beside what twins and guesses give](images/strong.png)",
+        "![Test accuracy of every polynomial in every setting, beside what twins and guesses give](images/strong.png)\n"
+        "![The same modulo 23](images/strong-23.png)",
         "Best test accuracy in percent after all training. † marks polynomials outside the class. Outlined cells are "
         "in the class and were not learned within the usual steps: dotted, learned with more steps or more of the "
         "table; dashed, still rising; red, at rest.",

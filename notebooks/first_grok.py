@@ -42,10 +42,10 @@ run.plot()
 # wave. The network becomes a network of waves while the test accuracy rises, and on the right the neurons are counted
 # before and after.
 #
-# `run.metrics` has every number behind the picture, as a DataFrame where pandas is installed.
+# `run.metrics` has every number behind the picture, as a DataFrame where pandas is installed, as columns elsewhere.
 
 # %%
-run.metrics[["step", "train_accuracy", "test_accuracy", "ipr"]].iloc[::5]
+run.metrics
 
 # %% [markdown]
 # ## Before and after

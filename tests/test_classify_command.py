@@ -10,6 +10,7 @@ from rich.console import Console
 
 from modgrok.answers.classifying import classify as ask
 from modgrok.commands import classify
+from modgrok.commands.common import csv_text
 from modgrok.errors import InputError
 
 
@@ -23,12 +24,24 @@ def answer(*words: str):
     return classify.run(parser.parse_args(words), Console(stderr=True))
 
 
-def shown(result, width: int = 200, proof: bool = False) -> str:
+def shown(result, width: int = 200, proof: bool = False, certificate: str | None = None) -> str:
     console = Console(width=width, record=True, quiet=True)
     with console.capture() as captured:
         console.quiet = False
-        classify.show(result, console, argparse.Namespace(proof=proof))
+        classify.show(result, console, argparse.Namespace(proof=proof, certificate=certificate))
     return captured.get()
+
+
+def test_a_certificate_that_was_written_is_named():
+    text = shown(ask("n1 n2", 7), certificate="proof.json")
+    assert "written to  proof.json; prove it again with: modgrok check proof.json" in text and "FILE" not in text
+
+
+def test_an_object_that_a_family_has_not_is_no_column_of_the_csv():
+    lines = csv_text(classify, answer("n1 n2", "--mod", "7")).splitlines()
+    names = lines[0].split(",")
+    assert {"witness.g1", "obstruction.kind"} < set(names) and not {"witness", "obstruction"} & set(names)
+    assert [line.split(",")[0] for line in lines[1:]] == ["additive", "multiplicative"]
 
 
 def test_json_of_a_function_in_the_class():

@@ -7,9 +7,12 @@ import pytest
 from separable_cases import CASES, table_of
 
 from modgrok.algebra.expression import parse, to_text
+from modgrok.algebra.polynomial import table
 from modgrok.answers import probe as probing
 from modgrok.answers.classifying import Answer, classify
+from modgrok.answers.wording import in_line, will_it_learn
 from modgrok.errors import InputError
+from modgrok.loss_law.expectation import Expectation
 from modgrok.separable import check_obstruction, check_witness
 from modgrok.separable.classification import Classification
 
@@ -55,17 +58,33 @@ def test_the_html_escapes_and_names_every_family():
     ("n1 n2", 23, "is a product, n1 n2."),
     ("x^2 y + 3", 31, "is a product in disguise: u + 3 of the product u = n1^2 n2."),
     ("(2n1 + 3n2)^4", 97, "is a sum in disguise: u^4 of the sum u = 2 n1 + 3 n2."),
-    ("n1 n2 + 2n1 + 3n2", 97, "is a product in disguise: u + 91 of the product u = (n1 + 3) (n2 + 2)."),
+    ("n1 n2 + 2n1 + 3n2", 97, "is a product in disguise: u - 6 of the product u = (n1 + 3) (n2 + 2)."),
     ("n1 n2 n3 + 4", 7, "is a product in disguise: u + 4 of the product u = n1 n2 n3."),
     ("n1^2 + n1 n2 + n2^2", 23, "is neither a sum nor a product in disguise: that is proved."),
     ("n1 n2", 6, "is not h(g1 + g2) over Z_6 nor over any group up to Z_5 with an absorbing element: that is proved."),
+    ("y - x", 9, "is a sum, -n1 + n2."),
+    ("x^2 - y^2", 31, "is a sum, n1^2 - n2^2."),
+    ("n1^2 + n2^2", 12, "is a sum, n1^2 + n2^2."),
+    ("(n1 + n2)^2", 15, "is a sum in disguise: u^2 of the sum u = n1 + n2."),
+    ("3n1 n2 - 1", 131, "is a product in disguise: 3 u - 1 of the product u = n1 n2."),
+    ("n1 + n2", 499, "is a sum, n1 + n2."),
     ("n1^2", 7, "depends on one variable alone."),
     ("5", 7, "is constant."),
 ])  # fmt: skip
 def test_the_first_sentence_says_what_it_is(text, modulus, sentence):
     found = classify(text, modulus)
     assert found.answer[0] == f"{to_text(parse(text))} mod {modulus} {sentence}"
-    assert (found.closed_form is not None) == (" u = " in sentence or ", n1" in sentence)
+    assert (found.closed_form is not None) == (" u = " in sentence or ", n1" in sentence or ", -n1" in sentence)
+
+
+@pytest.mark.parametrize("text, modulus", [
+    ("5n1^2 - 3n2 + 7", 30), ("(3n1 + n2)^3 + 1", 15), ("n1 n2 - n1 - n2", 23), ("7n1^3 n2^2 - 2", 131), ("n1 - n2", 9),
+])  # fmt: skip
+def test_a_closed_form_has_the_values_of_the_function(text, modulus):
+    found = classify(text, modulus).closed_form
+    outer, inner = (found.split(" of the ")[0], found.split(" u = ")[1]) if " u = " in found else ("u", found)
+    inside, h = table(inner, modulus), table(outer.replace("u", "n1"), modulus)
+    assert np.array_equal(h[inside], table(text, modulus))
 
 
 @pytest.mark.parametrize("text, modulus, fraction, lead", [
@@ -77,6 +96,20 @@ def test_the_second_sentence_says_whether_a_network_learns_it(text, modulus, fra
     found = classify(text, modulus, fraction=fraction)
     assert found.answer[1].startswith(lead) and found.answer[1].endswith(".")
     assert ("in nine cases of ten" in found.answer[1]) == found.expected.covered
+
+
+def test_what_is_enough_does_not_contradict_what_is_expected():
+    """Of n1^12 + n2^12 modulo 13 half of the table is expected to do, and the law of shares asks for more."""
+    found = classify("n1^12 + n2^12", 13)
+    assert found.expected.value > 0.99 and found.enough is None and "grok" not in found.answer[1]
+    assert classify("n1 n2", 11).enough > 0.5
+    assert in_line(0.3, Expectation(0.4, 0.2, 0.5, "", "table"), 0.5) is None
+    assert in_line(0.3, Expectation(None, None, None, "", "table"), 0.5) == 0.3
+
+
+def test_an_interval_without_width_is_said_in_words():
+    text = will_it_learn(Expectation(1.0, 1.0, 1.0, "", "table"), 0.5)
+    assert text.endswith("expect 100 % of the unseen cells right, and as many in nine cases of ten.")
 
 
 def test_explain_has_the_sentences_the_proofs_and_the_witness():

@@ -42,11 +42,11 @@ def test_the_settings_of_each_member_count():
 
 def test_sixteen_learning_rates_compile_once():
     settings = hyper(seed=0, train_rows=60, learning_rate=np.geomspace(1e-4, 1e-1, 16))
-    before = ensemble.segment_all._cache_size()
+    ensemble.segment_all.clear_cache()  # other files, of which nobody knows which came before, may have its program
     metrics, _ = ensemble.train_ensemble(
         SHAPE, settings, tables(16), steps=[5, 12], memory=5 * ensemble.network_bytes(SHAPE)
     )
-    assert ensemble.segment_all._cache_size() == before + 1
+    assert ensemble.segment_all._cache_size() == 1
     assert metrics.train_loss.shape == (16, 2) and np.isfinite(metrics.train_loss).all()
 
 

@@ -53,6 +53,7 @@ def test_a_notebook_uses_the_public_library_as_it_is(path):
     }
     assert imported <= {"modgrok", "numpy"}
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(source)))
+    assert not re.search(r"metrics\[\[|\.i?loc\b", source), "run.metrics is a DataFrame only where pandas is installed"
     reader = read(source)
     assert not reader.wrong
     assert reader.seen >= 4, "the names of results are no longer followed"

@@ -14,6 +14,7 @@ from modgrok.cli import main
 from modgrok.errors import InputError
 from modgrok.inspection.order import order_of_table, sized_order
 from modgrok.inspection.spectrum import periodicity
+from modgrok.networks.export import export
 from modgrok.networks.models import MODELS, trainable
 from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
@@ -191,6 +192,16 @@ def test_a_network_keeps_its_table_in_its_file(tmp_path, partial_run):
     about = again.to_json()
     assert (about["modulus"], about["sizes"], about["values"]) == (None, [4, 5], 6)
     assert np.array_equal(again.table(), partial_run.network.table())
+
+
+def test_a_table_without_a_modulus_has_none_in_any_command(tmp_path, partial_run, capsys):
+    partial_run.network.save(tmp_path / "mine.safetensors")
+    path = str(tmp_path / "mine.safetensors")
+    for words in (["verify", path], ["predict", path, "0", "0"], ["export", path, "--to", "torch"], ["inspect", path]):
+        capsys.readouterr()
+        assert main([*words, "--json"]) in (0, 1)
+        assert json.loads(capsys.readouterr().out)["modulus"] is None, words
+    assert "mod 6" not in repr(export(path, "torch", out=tmp_path / "mine.py"))
 
 
 def test_a_square_table_is_inspected_in_the_order_of_its_function():

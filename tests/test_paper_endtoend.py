@@ -89,10 +89,9 @@ SOFT, HARD = ((1.0, 1.0), (2.0, 0.5)), ((9.0, 1.0), (9.0, 1.0))
 
 def test_the_best_schedules_of_the_control_are_trained_on_the_polynomial_too(tmp_path, monkeypatch):
     tiny = {"modulus": 5, "width": 6, "stage_steps": 4, "schedules": (SOFT, HARD), "kept": 1, "seeds": 1}
-    monkeypatch.setattr(item, "ControlStudy", lambda text: control.ControlStudy(text, **tiny))
-    monkeypatch.setattr(item, "FOUR", ("(2n1 + 3n2)^4 - n1^2",))
+    monkeypatch.setattr(control, "STUDIES", (control.ControlStudy("(2n1 + 3n2)^4 - n1^2", **tiny),))
     monkeypatch.setattr(control, "POINTS", 2)
-    found = item.train_controls(tmp_path)
+    found = control.train_controls(tmp_path)
     ((study, entries),) = found
     starts = [(entry["start"], entry["seed"]) for entry in entries]
     assert starts == [("control", 0), ("control", 0), ("control", 1), ("scratch", 1)]
@@ -100,9 +99,9 @@ def test_the_best_schedules_of_the_control_are_trained_on_the_polynomial_too(tmp
     best = max(entries[:2], key=lambda entry: entry["test_accuracy"][-1])
     assert [entry["schedule"] for entry in entries[2:]] == [best["schedule"]] * 2
     assert control.control_row(study, entries)["schedules"] == 2
-    monkeypatch.setattr(item, "run_control", lambda *_: pytest.fail("a finished study was run again"))
-    assert item.train_controls(tmp_path) == found
-    assert item.train_controls(tmp_path / "other", end=0.0) == []
+    monkeypatch.setattr(control, "run_study", lambda *_: pytest.fail("a finished study was run again"))
+    assert control.train_controls(tmp_path) == found
+    assert control.train_controls(tmp_path / "other", end=0.0) == []
 
 
 def entry(start: str, schedule, seed: int, accuracy: float) -> dict:
@@ -115,4 +114,14 @@ def test_a_schedule_passes_where_every_seed_of_its_control_has_learned():
     found += [entry("control", HARD, 1, 1.0), entry("control", HARD, 2, 0.9)]
     found += [entry("scratch", SOFT, 1, 0.2), entry("scratch", HARD, 1, 0.7)]
     row = control.control_row(control.ControlStudy("n1 n2"), found)
-    assert (row["passing"], row["trained_on"], row["control"], row["scratch"]) == (1, 2, 0.995, 0.2)
+    assert (row["passing"], row["trained_on"], row["control"], row["scratch"]) == (1, 2, 0.995, 0.7)
+
+
+def test_what_is_open_says_why_and_what_would_settle_it():
+    known = {"polynomial": "n1 n2", "modulus": 31, "control": 0.8, "scratch": 0.1}
+    assert control.doubt_about("n1 n2", [known | {"control_best_seed": 0.9}]).startswith(
+        "no control is learned for n1 n2"
+    )
+    words = control.doubt_about("n1 n2", [known | {"control_best_seed": 1.0}])
+    assert "modulo 31 it learns the control n1 + n2 with some seeds" in words and "reaches 10 % at most" in words
+    assert "`python benchmarks/control.py`" in words

@@ -35,16 +35,14 @@ METRICS = {
 }
 NEURONS = {"ipr_initial": [0.1, 0.2, 0.3], "ipr_final": [0.8, 0.9, 0.9], "alive": [True, True, False]}
 LOSSES = np.linspace(0.0001, 0.004, 40)
-POINTS = [
-    {
-        "modulus": modulus,
-        "width": 500,
-        "train_loss": LOSSES.tolist(),
-        "test_accuracy": (1 - LOSSES / 0.004).tolist(),
-        "family": ["composed-sum"] * 20 + ["random"] * 20,
-    }
-    for modulus in (43, 97)
-]
+POINTS = {
+    "modulus": [43, 97] * 20,
+    "train_loss": LOSSES.tolist(),
+    "ratio": (LOSSES / 0.004).tolist(),
+    "test_accuracy": (1 - LOSSES / 0.004).tolist(),
+    "family": ["composed-sum"] * 20 + ["random"] * 20,
+}
+CURVE = {"ratio": [0.0, 1.0], "accuracy": [1.0, 0.0], "low": [0.9, 0.0], "high": [1.0, 0.1]}
 
 
 def drawn_axes() -> dict[str, tuple[Figure, int]]:
@@ -55,8 +53,8 @@ def drawn_axes() -> dict[str, tuple[Figure, int]]:
         "figure1": (figure1.figure1(CURVES, 1.4, 23), 2),
         "widths": (widths.widths_figure(WIDTHS, 23, long_sums, 7), 2),
         "training": (training.training_figure(METRICS, NEURONS, "n1 n2 mod 97"), 3),
-        "strong": (strong.strong_figure(settings), 2),
-        "law": (law.law_figure(POINTS), 2),
+        "strong": (strong.strong_figure(settings), 1),
+        "law": (law.law_figure(POINTS, CURVE), 3),
     }
 
 
@@ -88,7 +86,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path):
 
 
 def test_a_figure_carries_its_style_wherever_it_is_drawn():
-    first, second = law.law_figure(POINTS), law.law_figure(POINTS)
+    first, second = law.law_figure(POINTS, CURVE), law.law_figure(POINTS, CURVE)
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "savefig.facecolor": "white"}):
         elsewhere = second._repr_png_()
     assert elsewhere == first._repr_png_()

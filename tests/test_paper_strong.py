@@ -68,7 +68,7 @@ def test_what_was_not_learned_at_first_is_what_became_of_it(curves, finding, set
         "learned late": "every polynomial of the form is learned by 1 with more steps",
     }[finding]
     assert result.notes[0] == f"Modulo 23, of 1 settings that learn both controls, {words}."
-    assert any(note.lower().startswith(f"{finding}: {POLYNOMIAL} mod 23 in a: 50.0%") for note in result.notes)
+    assert any(note.lower().startswith(f"{finding}: {POLYNOMIAL} mod 23 in a: 50.0 %") for note in result.notes)
 
 
 def test_a_look_has_learned_only_where_every_seed_has():

@@ -1,5 +1,6 @@
 """The laws that ship follow from the rows that are stored: they are computed again, and single numbers by hand."""
 
+import json
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -11,13 +12,14 @@ from pictures import is_drawn
 from modgrok.answers.classifying import classify
 from modgrok.censuses import fractions, store
 from modgrok.censuses.fitting import calibrate
-from modgrok.censuses.law import columns_of, settings_of
+from modgrok.censuses.law import columns_of, ratios, settings_of
 from modgrok.errors import InputError
 from modgrok.figures.fractions import phases_figure
 from modgrok.loss_law.calibration import calibration
-from modgrok.loss_law.curve import BINS
+from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.law import DRIFT
+from modgrok.reproduction.records import read_recorded
 
 LARGE = Path(__file__).parents[1] / "benchmarks" / "census" / "large"
 
@@ -41,6 +43,25 @@ def test_the_calibration_follows_from_the_rows(rows):
         np.testing.assert_allclose(getattr(found.curve, name), getattr(shipped.curve, name), atol=1e-5)
     ours, theirs = ([s.random_odds for s in known.settings] for known in (found, shipped))
     np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+
+
+def test_docs_and_paper_say_the_errors_of_the_large_census(rows):
+    """The error of one curve is computed again; the others are those of the census's stored report."""
+    stored = json.loads((LARGE / "report" / "report.json").read_text(encoding="utf-8"))
+    ratio = ratios(rows, [setting for setting in settings_of(rows) if setting.holds])
+    known = np.isfinite(ratio)
+    expected = cross_validated(ratio[known], rows["test_accuracy"][known], rows["table"][known])
+    error = np.abs(expected - rows["test_accuracy"][known]).mean()
+    assert known.sum() == stored["evaluated"] and error == pytest.approx(stored["error_one_curve"], abs=1e-4)
+    held_out = {each["held_out"]: each["error"] for each in stored["errors_held_out"]}
+    assert held_out["tables"] == stored["error_one_curve"]
+    assert read_recorded("law").result.measured["by_loss"] == pytest.approx(held_out, rel=1e-3)
+    text = " ".join((LARGE.parents[2] / "docs" / "loss-law.md").read_text(encoding="utf-8").split())
+    settings = len(stored["errors_by_setting"])
+    assert f"Over {stored['evaluated']:,} networks at {settings} settings" in text
+    assert f"misses by {error:.3f} and a curve for each by {stored['error_own_curves']:.3f}" in text
+    for name in ("families", "moduli", "widths"):
+        assert f"| {name}, one at a time | {held_out[name]:.3f} |" in text
 
 
 @pytest.fixture(scope="module")

@@ -69,6 +69,7 @@ def test_what_classify_writes_is_proved_by_check(question, tmp_path, capsys):
     assert content["format"] == FORMAT and content["expression"]
     assert cli.main(["check", str(tmp_path / "proof.json"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
+    assert found["function"]["expression"] == content["expression"] and found["function"]["digest"]
     assert found["holds"] and {claim["holds"] for claim in found["claims"]} == {True}
     assert cli.main(["check", str(tmp_path / "proof.json")]) == 0
     assert "every claim is proved" in capsys.readouterr().out

@@ -18,6 +18,7 @@ import modgrok as mg
 from modgrok import cli
 from modgrok.errors import InputError
 from modgrok.training import sweep_plan, sweeps
+from modgrok.training.ensemble import segment_all
 from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device
 from modgrok.training.sweep_result import Median, cells, headings
 
@@ -31,6 +32,7 @@ def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
         patch.setattr(sweep_plan, "LARGEST_PART", 4)
+        segment_all.clear_cache()  # what other files compiled does not count
         return mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
 
 
@@ -81,6 +83,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 from modgrok.training import sweep_plan, sweeps
+from modgrok.training.ensemble import segment_all
 
 def progress(done, total):
     print(done, flush=True)

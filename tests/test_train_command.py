@@ -136,7 +136,7 @@ def test_a_case_that_cannot_be_read_is_refused():
             Case.read(text)
     with pytest.raises(InputError, match="needs a modulus above 1"):
         Case.read("1,2,3")
-    with pytest.raises(InputError, match="at least one round and some time, got 0"):
+    with pytest.raises(InputError, match="bench takes 1 to 1,000 rounds of at most 3,600 seconds, got 0 of 1; "):
         bench(rounds=0)
     with pytest.raises(InputError, match="bench times train, got 'predict'"):
         bench("predict")

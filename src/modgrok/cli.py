@@ -29,6 +29,9 @@ class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
+        if wrong := re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message, re.DOTALL):
+            name, kind, given = wrong.groups()
+            message = f"{name} must be {'a whole number' if kind == 'int' else 'a number'}, got {given}"
         fail(f"{self.prog}: {message}; see {self.prog} --help")
 
 

@@ -165,7 +165,7 @@ def classify(
         found=found,
         characters=symmetric.characters if symmetric else None,
     )
-    share = enough(asked.table, asked.modulus, found)
+    share = wording.in_line(enough(asked.table, asked.modulus, found), expected, fraction)
     closed = None
     if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
         closed = disguise(found.witness, indices(asked.variables), asked.modulus)

@@ -9,7 +9,8 @@ factor γ^g(n), which is 0 at ∞.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import gcd
 
 import numpy as np
@@ -19,8 +20,11 @@ from modgrok.algebra.field import exp_table, inverse, is_prime, log_table
 from modgrok.algebra.polynomial import Polynomial, from_table, polynomial
 from modgrok.separable.verdict import Witness
 
-LARGEST_MODULUS = 127
-"""Up to which modulus closed forms are looked for: each of fewer than p witnesses takes p² steps."""
+LARGEST_MODULUS = 1024
+"""Up to which modulus closed forms are looked for, among c·n^k + d."""
+LARGEST_POLYNOMIAL = 127
+"""Up to which prime they are polynomials of any form: each of fewer than p witnesses then takes p² steps."""
+HIGHEST_POWER = 12
 MOST_TERMS = 3
 """Terms in h, and in each of g1, g2, …, of a form that is worth telling."""
 
@@ -44,28 +48,28 @@ class Disguise:
     def inner(self) -> str:
         """The sum or product itself: '2n1 + 3n2'."""
         if not self.product:
-            return " + ".join(map(str, self.parts))
-        return " ".join(f"({part})" if len(part.terms) > 1 else str(part) for part in self.parts)
+            return " + ".join(map(signed, self.parts)).replace("+ -", "- ")
+        return " ".join(f"({signed(part)})" if len(part.terms) > 1 else signed(part) for part in self.parts)
 
     @property
     def complexity(self) -> tuple[int, int]:
         """Terms, then letters: the smaller, the better to read."""
         polynomials = (*self.parts, self.outer)
-        return sum(len(found.terms) for found in polynomials), sum(len(str(found)) for found in polynomials)
+        return sum(len(found.terms) for found in polynomials), sum(len(signed(found)) for found in polynomials)
 
     def __str__(self) -> str:
         kind = "product" if self.product else "sum"
-        outer = str(self.outer).replace("n1", "u")
+        outer = signed(self.outer).replace("n1", "u")
         return self.inner if self.plain else f"{outer} of the {kind} u = {self.inner}"
 
 
 def disguise(witness: Witness, axes: Sequence[int], modulus: int) -> Disguise | None:
     """The shortest closed form of a witness for a function of n_i, i in `axes`, modulo `modulus`; None without one."""
-    if modulus > LARGEST_MODULUS or None in witness.h or any(len(part) != modulus for part in witness.g):
+    if modulus > LARGEST_MODULUS or any(len(part) != modulus for part in witness.g):
         return None
     if witness.group_order == modulus and not witness.absorbing:
         found = sums(witness, axes, modulus)
-    elif witness.group_order == modulus - 1 and is_prime(modulus):
+    elif witness.group_order == modulus - 1 and is_prime(modulus) and None not in witness.h:
         found = products(witness, axes, modulus)
     else:
         return None
@@ -77,8 +81,9 @@ def sums(witness: Witness, axes: Sequence[int], m: int) -> Iterator[Disguise]:
     """Every u·g without constants, for the units u; a term c·t^e of h becomes c·u^(-e)·t^e."""
     shift = sum(part[0] or 0 for part in witness.g)
     parts = [fitted((np.array(part) - part[0]) % m, m, k) for k, part in zip(axes, witness.g, strict=True)]
-    outer = fitted(np.roll(np.array(witness.h), -shift), m, 1)
-    if outer is None or any(part is None for part in parts):
+    h = np.roll([-1 if v is None else v for v in witness.h], -shift)
+    outer = fitted(h, m, 1) if (h >= 0).all() else shifted(h, m)
+    if outer is None or any(part is None for part in parts) or not any(part.terms for part in parts if part):
         return
     for u in units(m):
         scaled = tuple(multiplied(part, u) for part in parts if part is not None and part.terms)
@@ -92,7 +97,9 @@ def products(witness: Witness, axes: Sequence[int], p: int) -> Iterator[Disguise
     exponentials, logarithms = exp_table(p), log_table(p)
     for u in units(p - 1):
         factors = [factor(part, u, exponentials) for part in witness.g]
-        parts = [from_table(values, p, (k,)) for k, values in zip(axes, factors, strict=True)]
+        parts = [part for k, values in zip(axes, factors, strict=True) if (part := fitted(values, p, k)) is not None]
+        if len(parts) < len(factors):
+            continue
         leading = [part.terms[0][1] if part.terms else 1 for part in parts]
         shift = sum(int(logarithms[c]) for c in leading)
         places = (logarithms[1:] + shift) * inverse(u, p - 1) % (p - 1)
@@ -100,7 +107,8 @@ def products(witness: Witness, axes: Sequence[int], p: int) -> Iterator[Disguise
         at_zero = witness.h_absorbing if witness.h_absorbing is not None else -int(outer.sum()) % p
         scaled = tuple(multiplied(part, inverse(c, p)) for part, c in zip(parts, leading, strict=True))
         varying = tuple(part for part in scaled if part.terms and any(part.terms[0][0]))
-        yield Disguise(True, varying, from_table(np.array([at_zero, *outer]), p, (1,)))
+        if (whole := fitted(np.array([at_zero, *outer]), p, 1)) is not None:
+            yield Disguise(True, varying, whole)
 
 
 def factor(part: tuple[int | None, ...], u: int, exponentials: Int[np.ndarray, "order"]) -> Residues:
@@ -109,13 +117,38 @@ def factor(part: tuple[int | None, ...], u: int, exponentials: Int[np.ndarray, "
 
 
 def fitted(values: Residues, m: int, index: int) -> Polynomial | None:
-    """The polynomial in n_index with these values: modulo composite numbers, a linear one if there is one."""
-    if is_prime(m):
-        return from_table(values, m, (index,))
-    slope = int(values[1] - values[0])
-    if ((values[0] + slope * np.arange(m) - values) % m).any():
-        return None
-    return polynomial(m, (index,), {(1,): slope, (0,): int(values[0])})
+    """The polynomial in n_index with these values: c·n^k + d if they are that, modulo small primes any other."""
+    c, d = int(values[1] - values[0]), int(values[0])
+    fits = ~((d + c * powers(m) - values) % m).any(axis=1)
+    if fits.any():
+        return polynomial(m, (index,), {(int(fits.argmax()) + 1,): c, (0,): d})
+    return from_table(values, m, (index,)) if m <= LARGEST_POLYNOMIAL and is_prime(m) else None
+
+
+def shifted(h: Residues, m: int) -> Polynomial | None:
+    """n1 + d, if h is that wherever it is not free, as in a sum that does not reach every residue."""
+    known = np.flatnonzero(h >= 0)
+    d = (h[known] - known) % m
+    return polynomial(m, (1,), {(1,): 1, (0,): int(d[0])}) if len(known) and (d == d[0]).all() else None
+
+
+@lru_cache(maxsize=4)
+def powers(m: int) -> Int[np.ndarray, "power m"]:
+    """n^1, n^2, … modulo m for all n, a row for each."""
+    rows = [np.arange(m)]
+    while len(rows) < HIGHEST_POWER:
+        rows.append(rows[-1] * rows[0] % m)
+    return np.array(rows)
+
+
+def signed(part: Polynomial) -> str:
+    """A polynomial with coefficients between -m/3 and 2m/3: 'u - 1' instead of 'u + 96'."""
+    text = ""
+    for monomial, c in part.terms:
+        below = 3 * c > 2 * part.modulus
+        size = replace(part, terms=((monomial, part.modulus - c if below else c),))
+        text += f"{' - ' if below else ' + '}{size}"
+    return ("-" if text.startswith(" - ") else "") + text[3:] if text else "0"
 
 
 def multiplied(part: Polynomial, c: int) -> Polynomial:

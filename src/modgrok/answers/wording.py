@@ -29,6 +29,8 @@ REASONS = {
     "search": "a case distinction that ends in contradictions",
     "symmetry": "its symmetries need more room than the group has",
 }
+LEARNED = 0.99
+"""The accuracy from which on a training counts as grokked."""
 WIDE = 0.6
 """An interval that tells no more than that some networks learn a function and others do not."""
 SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
@@ -102,10 +104,17 @@ def will_it_learn(expected: Expectation, fraction: float) -> str:
         lead = f"A network learns a part of it from {part}"
     else:
         lead = f"A network will hardly learn it from {part}"
-    return (
-        f"{lead}: expect {percent(value, 0)} of the unseen cells right, and {span_text(low, expected.high)} in nine "
-        "cases of ten."
-    )
+    much = percent(value, 0)
+    often = "as many" if percent(low, 0) == much == percent(expected.high, 0) else span_text(low, expected.high)
+    return f"{lead}: expect {much} of the unseen cells right, and {often} in nine cases of ten."
+
+
+def in_line(share: float | None, expected: Expectation, fraction: float) -> float | None:
+    """The share that is enough, unless the accuracy to expect says otherwise: that is about this very table."""
+    if share is None or expected.value is None:
+        return share
+    denied = share > fraction if expected.value >= LEARNED else share < fraction and expected.value < SURE
+    return None if denied else share
 
 
 def how_much_is_enough(share: float | None) -> str:

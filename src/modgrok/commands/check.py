@@ -7,12 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import heading, text_table
+from modgrok.commands.common import FUNCTION_KEY, heading, text_table
 from modgrok.separable.checking import Check, check
 
 KEYS = {
     "holds": "whether no claim was refused",
-    "function": "what the claims are about",
+    **FUNCTION_KEY,
     "claims": "one object for each claim: `family`, `verdict`, `group`, `holds` (`null` for an `unknown`, which claims "
     "nothing), `reason`",
     "seconds": "how long the work took",
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace, console: Console) -> Check:
 
 
 def show(found: Check, console: Console, args: argparse.Namespace) -> None:
-    heading(console, f"{found.function}: ", found.outcome)
+    heading(console, f"{found.function.title}: ", found.outcome)
     rows = [(c.family, c.group, c.verdict, MARKS[c.holds], c.reason) for c in found.claims]
     console.print(text_table(("family", "group", "verdict", "check", "why"), rows))
 

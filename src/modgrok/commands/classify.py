@@ -12,7 +12,7 @@ from rich.table import Table
 from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.wording import brief
-from modgrok.commands.common import add_function, facts_table, given_function
+from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, facts_table, given_function
 from modgrok.progress import progress_bar
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
@@ -26,9 +26,8 @@ KEYS = {
     "answer": "two strings: what the function is, and whether a network will learn it, from how much of the table",
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
-    "modulus": "p; `null` for a table whose variables and values differ in number",
-    "function": "what was asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
-    "`digest`, a name for the content of its table",
+    **MODULUS_KEY,
+    **FUNCTION_KEY,
     "verdict": "`in-class`, `not-in-class` or `unknown`",
     "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, `product-group` "
     "(additive over a group that is not cyclic), or `null`",
@@ -49,7 +48,7 @@ KEYS = {
     "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
     "lie (all `null` where no trainings are like it), `reason`, and `source` (`table`)",
     "enough": "of a function in the class, the share of the table from which on half of all trainings reach 99 %; "
-    "`null` where that was not measured, or 0.9 is not enough",
+    "`null` where that was not measured, 0.9 is not enough, or the accuracy to expect says otherwise",
     "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
     "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
     "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
@@ -60,7 +59,9 @@ KEYS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_function(parser, "a polynomial such as '(4n1 + n2^2)^3 + n1 n2'")
-    parser.add_argument("--fraction", type=float, default=0.5, help="share of the table that would be trained on")
+    parser.add_argument(
+        "--fraction", type=float, default=0.5, help="share of the table that would be trained on (default 0.5)"
+    )
     parser.add_argument(
         "--effort",
         type=float,
@@ -100,9 +101,10 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
-    facts["time"] = f"{answer.seconds:.3f} s" + (
-        "" if args.proof else "; witness and proofs: --proof, or --certificate FILE"
-    )
+    if args.certificate:
+        facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"
+    hint = "" if args.proof or args.certificate else "; witness and proofs: --proof, or --certificate FILE"
+    facts["time"] = f"{answer.seconds:.3f} s{hint}"
     console.print(facts_table(facts))
 
 

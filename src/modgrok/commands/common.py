@@ -44,9 +44,14 @@ class CheckedNetwork(Result):
         return {**self.network.to_json(), **self.verification.to_json(), "files": files, "seconds": self.seconds}
 
 
+MODULUS_KEY = {"modulus": "p; `null` for a table whose variables and values differ in number"}
+FUNCTION_KEY = {
+    "function": "what is asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
+    "`digest`, a name for the content of its table"
+}
 NETWORK_KEYS = {
     "expression": "as understood, in canonical spelling; of a table, its name",
-    "modulus": "p; `null` for a table whose variables and values differ in number",
+    **MODULUS_KEY,
     "variables": "names of the inputs, in the order in which `predict` takes them",
     "sizes": "how many values each variable has: p, but for tables",
     "values": "how many values the function has: p, but for tables",
@@ -147,7 +152,7 @@ def csv_text(command: Any, result: Any) -> str:
 
     A command may have a function `csv_rows`; otherwise its rows are the list of its JSON object that is in `TABLES`, or
     one row of what the object holds beside lists. An object inside a row becomes columns such as `settings.width`, a
-    list JSON.
+    list JSON; such an object that a row has not leaves its columns empty.
     """
     if hasattr(command, "csv_rows"):
         rows = command.csv_rows(result)
@@ -157,7 +162,11 @@ def csv_text(command: Any, result: Any) -> str:
         rows = next((found[name] for name in TABLES if found.get(name)), [scalars])
     flat = [flattened(plain(row)) for row in rows]
     text = StringIO()
-    writer = csv.DictWriter(text, list(dict.fromkeys(name for row in flat for name in row)), lineterminator="\n")
+    names = list(dict.fromkeys(name for row in flat for name in row))
+    objects = {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
+    absent = {name for name in objects if all(row.get(name) is None for row in flat)}
+    fields = [name for name in names if name not in absent]
+    writer = csv.DictWriter(text, fields, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
     writer.writerows(flat)
     return text.getvalue()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, say
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, say
 from modgrok.networks.export import FORMATS, Exported, export
 
-KEYS = {"expression": "of the network", "modulus": "of the network", "format": "`onnx` or `torch`"} | FILES_KEY
+KEYS = {"expression": "of the network", **MODULUS_KEY, "format": "`onnx` or `torch`", **FILES_KEY}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -24,6 +24,6 @@ def run(args: argparse.Namespace, console: Console) -> Exported:
 
 
 def show(result: Exported, console: Console, args: argparse.Namespace) -> None:
-    say(console, f"{result.expression} mod {result.modulus} as {result.format}:")
+    say(console, f"{result.heading}:")
     for path in result.files:
         say(console, f"  {path}")

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.commands.common import FILES_KEY, heading, say, text_table
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say, text_table
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection
@@ -22,7 +22,7 @@ from modgrok.training.inspecting import inspect, write_inspection
 
 KEYS = {
     "expression": "of the network",
-    "modulus": "of the network; of a table, the number of its values",
+    **MODULUS_KEY,
     "model": "`circuit`, `power`, `mlp` or `transformer`",
     "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
     "`mixed` where experts differ",

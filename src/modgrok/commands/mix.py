@@ -82,7 +82,7 @@ def exit_code(result: CheckedNetwork) -> int:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.expression, f"  mod {network.modulus}")
+    heading(console, network.expression, f" mod {network.modulus}")
     console.print(experts_table(network.plan))
     facts = {"hidden neurons": f"{network.width:,}"} | result.verification.facts()
     if network.settings["fraction"] is None and (words := shares_words(network.plan, network.modulus)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import heading, say
+from modgrok.commands.common import MODULUS_KEY, heading, say
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.networks.verification import Prediction, predict
@@ -17,7 +17,7 @@ from modgrok.results import Result
 
 KEYS = {
     "expression": "of the network",
-    "modulus": "of the network; of a table, the number of its values",
+    **MODULUS_KEY,
     "inputs": "value by variable",
     "value": "the network's answer",
     "expected": "that of integers, or of the table; `null` where the table does not know",
@@ -38,7 +38,7 @@ class Answered(Result):
 
     def to_json(self) -> dict[str, Any]:
         inputs = dict(zip(self.network.variables, self.prediction.inputs, strict=True))
-        about = {"expression": self.network.expression, "modulus": self.network.modulus}
+        about = {"expression": self.network.expression, "modulus": self.network.common_modulus}
         return {**about, **self.prediction.to_json(), "inputs": inputs}
 
 

@@ -156,6 +156,8 @@ class Worker:
 
     def write(self, message: dict[str, Any]) -> None:
         assert self.process is not None and self.process.stdin is not None
+        if self.process.stdin.is_closing():  # it has been asked to end
+            return
         with contextlib.suppress(ConnectionError, RuntimeError):
             self.process.stdin.write(json_bytes(message) + b"\n")
 

@@ -13,7 +13,7 @@ from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.loss_law.curve import fit_curve
 
 GROUPS = {
-    "sums and products": ("composed-sum", "relabelled-sum", "composed-product"),
+    "sums and products": ("{a}x + {b}y", "{a}x y", "composed-sum", "relabelled-sum", "composed-product"),
     "monomials": ("two-monomials", "three-monomials"),
     "sum + monomial": ("sum-plus-monomial",),
     "products of sums": ("product-of-sums",),
@@ -110,18 +110,13 @@ def largest_by_modulus(settings: list[Setting]) -> list[Setting]:
 
 
 def draw_setting(axes: Axes, census: Columns, setting: Setting) -> None:
-    k = setting.rows
-    draw_loss_law(axes, census["train_loss"][k], census["test_accuracy"][k], census["family"][k])
-    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half the table")
-
-
-def draw_loss_law(axes: Axes, train_loss: np.ndarray, test_accuracy: np.ndarray, family: np.ndarray) -> None:
     """Training loss against test accuracy of the networks of one setting, and the curve fitted to them."""
-    loss = 1000 * train_loss
-    scatter(axes, loss, test_accuracy, family)
-    curve = fit_curve(loss, test_accuracy)
+    loss, accuracy = 1000 * census["train_loss"][setting.rows], census["test_accuracy"][setting.rows]
+    scatter(axes, loss, accuracy, census["family"][setting.rows])
+    curve = fit_curve(loss, accuracy)
     axes.plot(curve.x, curve.accuracy, color="black")
     axes.set_xlabel("training loss × 1000")
+    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half the table")
 
 
 def verdicts_figure(census: Columns) -> Figure:
@@ -147,13 +142,15 @@ def predictors_figure(census: Columns) -> Figure:
     settings = [s for s in law.settings_of(census) if s.fraction == 0.5]
     setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
     values = predictors.predictor_values(census, setting.rows)
-    names = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]
+    shown = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]
     with drawing(7.2, 4.9) as figure:
         grid = figure.subplots(2, 3, sharey=True)
-        for axes, name in zip(grid.ravel(), names, strict=False):
+        for axes, name in zip(grid.ravel(), shown, strict=True):
             x = np.abs(values[name])
             scatter(axes, x, census["test_accuracy"][setting.rows], census["family"][setting.rows])
             axes.set_xlabel(name.replace("_", " "))
+            if not np.isfinite(x).any():
+                axes.text(0.5, 0.5, "not in this census", transform=axes.transAxes, ha="center")
         for axes in grid[:, 0]:
             axes.set_ylabel("test accuracy")
         handles, labels = grid[0, 0].get_legend_handles_labels()

@@ -98,7 +98,7 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             shares = np.full(known.size, 1 / known.size)
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
-    axes.margins(y=0.25)
+    axes.margins(y=0.4)
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc="upper center")
     else:

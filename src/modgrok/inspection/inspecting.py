@@ -92,7 +92,7 @@ class Inspection(Result):
         return plain(
             {
                 "expression": self.network.expression,
-                "modulus": self.network.modulus,
+                "modulus": self.network.common_modulus,
                 "model": self.network.model.name,
                 "order": self.order,
                 "no_weights_view": self.no_weights_view,

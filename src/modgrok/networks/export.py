@@ -26,12 +26,18 @@ class Exported(Result):
     """A network that was written for another tool."""
 
     expression: str
-    modulus: int
+    modulus: int | None
     format: str
     files: tuple[Path, ...]
 
+    @property
+    def heading(self) -> str:
+        """What was written, and for whom."""
+        modulus = "" if self.modulus is None else f" mod {self.modulus}"
+        return f"{self.expression}{modulus} as {self.format}"
+
     def summary(self) -> str:
-        return f"{self.expression} mod {self.modulus} as {self.format}: {', '.join(map(str, self.files))}"
+        return f"{self.heading}: {', '.join(map(str, self.files))}"
 
 
 def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Exported:
@@ -54,7 +60,7 @@ def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Expo
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
     files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
-    return Exported(found.expression, found.modulus, to, tuple(files))
+    return Exported(found.expression, found.common_modulus, to, tuple(files))
 
 
 def beside(network: Any, to: str) -> Path:

@@ -138,6 +138,11 @@ class Network(Result):
         return self.rows if self.function is None else self.function.known_cells
 
     @property
+    def common_modulus(self) -> int | None:
+        """The modulus of all variables and of the value; None for a table in which these differ in number."""
+        return self.modulus if set(self.model.residues) == {self.modulus} else None
+
+    @property
     def dtype(self) -> np.dtype:
         return np.dtype(jax.tree.leaves(self.params)[-1].dtype)
 
@@ -149,7 +154,7 @@ class Network(Result):
         """What the network is; its weights are in its file."""
         return {
             "expression": self.expression,
-            "modulus": self.modulus if set(self.model.residues) == {self.modulus} else None,
+            "modulus": self.common_modulus,
             "variables": self.variables,
             "sizes": list(self.model.residues),
             "values": self.model.classes,

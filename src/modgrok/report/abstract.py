@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from modgrok.reproduction.item import ItemResult, Verdict
+from modgrok.results import percent
 
 Results = Mapping[str, ItemResult]
 
@@ -40,9 +41,9 @@ def same_mathematics(results: Results) -> str:
     common, error = min(row["common"] for row in rows), max(row["phase_error"] for row in rows)
     snapped = min(row["snapped"] for row in rows)
     return (
-        f"Trained x² networks are the analytical ones, neuron by neuron: {common:.0%} of the living neurons have one "
-        f"frequency, their phases obey the phase law to {error:.2g} rad, and with every block of weights replaced by "
-        f"one cosine they are right on {snapped:.0%} of the inputs without zero."
+        f"Trained x² networks are the analytical ones, neuron by neuron: {percent(common, 0)} of the living neurons "
+        f"have one frequency, their phases obey the phase law to {error:.2g} rad, and with every block of weights "
+        f"replaced by one cosine they are right on {percent(snapped, 0)} of the inputs without zero."
     )
 
 

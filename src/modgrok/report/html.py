@@ -74,11 +74,12 @@ pre code { background: none; padding: 0; white-space: pre-wrap; overflow-wrap: a
 table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4;
   font-variant-numeric: tabular-nums; }
 caption { caption-side: top; text-align: left; padding: .55rem .7rem; color: var(--soft); font-size: .84rem; }
-th, td { padding: .42rem .7rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
+th, td { padding: .42rem .5rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
 thead th { border-top: 0; background: var(--pale); font-size: .8rem; font-weight: 600; vertical-align: bottom; }
 caption + thead th { border-top: 1px solid var(--line); }
 tbody:first-child tr:first-child td { border-top: 0; }
-td.number, th.number { text-align: right; white-space: nowrap; }
+td.number, th.number { text-align: right; }
+td.number { white-space: nowrap; }
 td.short { white-space: nowrap; }
 td.middle { min-width: 7rem; }
 td.long { min-width: 10.5rem; }
@@ -99,6 +100,7 @@ summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--lin
   body { padding: 1.4rem 1rem 3rem; }
   h1 { font-size: 1.5rem; }
   h2 { font-size: 1.2rem; }
+  figcaption::after { content: " (Wider than the screen: swipe it.)"; }
   table { font-size: .82rem; }
   th, td { padding: .38rem .55rem; }
   .stack thead { display: none; }
@@ -113,12 +115,12 @@ summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--lin
   h1 { font-size: 18pt; }
   h2 { font-size: 13pt; margin-top: 1.8rem; }
   h3 { font-size: 11pt; margin-top: 1.4rem; }
-  nav, figure, tr, pre, .brief { break-inside: avoid; }
-  h2, h3, caption { break-after: avoid; }
+  nav, figure, tr, pre, .brief, main > p { break-inside: avoid; }
+  h2, h3, caption, main > p { break-after: avoid; }
   .scroll, .picture { overflow: visible; border: 0; padding: 0; }
-  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 170mm; }
+  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 190mm; }
   table, thead th { font-size: 7.8pt; }
-  td.short, td.number, th.number { white-space: normal; }
+  td.short, td.number { white-space: normal; }
   td.middle, td.long { min-width: 0; }
   th, td { padding: .2rem .4rem; }
   pre code { white-space: pre-wrap; overflow-wrap: anywhere; }

@@ -11,7 +11,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -25,10 +24,18 @@ from modgrok.figures.endtoend import endtoend_figures
 from modgrok.figures.style import Figure
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
-from modgrok.progress import Progress, Say
-from modgrok.reproduction.endtoend_control import ControlStudy, control_row
-from modgrok.reproduction.endtoend_control import run_study as run_control
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.progress import Progress
+from modgrok.reproduction.endtoend_control import (
+    CONTROL,
+    FOUR,
+    PERTURBED,
+    Finished,
+    control_row,
+    control_table,
+    doubt_about,
+    train_controls,
+)
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
@@ -39,11 +46,7 @@ from modgrok.training.mixture import LearnedExpert, MixSettings, shortest_plan, 
 from modgrok.training.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 from modgrok.training.steps import Metrics, Shape
 
-PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
 ORDER = (*TABLE1, *PERTURBED)
-FOUR = (*PERTURBED, TABLE1[0])
-"""What is trained from scratch with every care; the other two of Table 1 have the wiring of the first."""
-CONTROL = "n1 + n2"
 CIRCUITS = (*STARTS, "control")
 MEASUREMENTS = 24
 CURVES = ("train_loss", "test_loss", "train_accuracy", "test_accuracy")
@@ -138,23 +141,6 @@ def compute(effort: Effort) -> ItemResult:
     return report(finished, train_controls(effort.folder, end=end) if effort.everything else [])
 
 
-CONTROL_PARTS = "endtoend-control.json"
-Finished = tuple[ControlStudy, list[Values]]
-
-
-def train_controls(folder: Path | None, *, end: float | None = None, say: Say = lambda text: None) -> list[Finished]:
-    """The control studies that are stored in a folder, or could be begun before `end` (of `perf_counter`)."""
-    parts = Parts(folder / CONTROL_PARTS if folder else None)
-    found = []
-    for study in (ControlStudy(text) for text in FOUR):
-        if parts.get(study.key()) is None and (end is None or time.perf_counter() < end):
-            parts.add(study.key(), run_control(study))
-            say(f"{study.polynomial}: done")
-        if (entries := parts.get(study.key())) is not None:
-            found.append((study, entries))
-    return found
-
-
 # ------------------------------------------------------------------------------------------ one polynomial
 
 
@@ -247,20 +233,6 @@ COLUMNS = {
 }
 
 
-CONTROL_COLUMNS = {
-    "polynomial": "polynomial",
-    "modulus": "mod",
-    "schedules": "schedules",
-    "passing": "control learned",
-    "control": "control, best",
-    "scratch": "polynomial, best",
-}
-CONTROL_CAPTION = (
-    "From scratch with schedules of β and weight decay: of the schedules tried, those in which the same circuit learns "
-    "n1 + n2 with every seed, and the best that the polynomial reaches in them"
-)
-
-
 def report(found: list[tuple[Study, list[Values]]], controls: list[Finished]) -> ItemResult:
     curves = [
         {"polynomial": study.polynomial, "modulus": study.modulus, **result}
@@ -277,14 +249,11 @@ def report(found: list[tuple[Study, list[Values]]], controls: list[Finished]) ->
         start: [f"{row['polynomial']} mod {row['modulus']}" for row in rows if (row[start] or 0) >= LEARNED]
         for start in (*CIRCUITS, "single")
     }
-    control_rows = [control_row(study, entries) for study, entries in controls]
-    held = {text: control_held(text, curves, control_rows) for text in FOUR if text in {text for _, text in cases}}
-    return ItemResult(
+    result = ItemResult(
         item="endtoend",
         title="End to end: the joined architecture trained on half of the polynomial's table",
         settings={
             "studies": [study.key() for study, _ in found],
-            "control_studies": [study.key() for study, _ in controls],
             "learned": LEARNED,
             "optimiser": "AdamW",
         },
@@ -292,8 +261,8 @@ def report(found: list[tuple[Study, list[Values]]], controls: list[Finished]) ->
             "claim": "these polynomials are not learnable by training two-layer MLPs or other architectures; joined "
             "experts may learn what other models could not (future work)"
         },
-        measured={"learned": learned, "controls": held},
-        verdict=verdict_on(learned, held),
+        measured={"learned": learned},
+        verdict=Verdict.UNDECIDED,
         notes=(
             "Test accuracies at the last step, means over the seeds, best over weight decays and β; worst is the worst "
             "of the fine-tuned ones. Joined: before any training on the polynomial (best over β).",
@@ -303,8 +272,22 @@ def report(found: list[tuple[Study, list[Values]]], controls: list[Finished]) ->
         ),
         columns=COLUMNS,
         rows=rows,
-        tables=(ItemTable(CONTROL_CAPTION, CONTROL_COLUMNS, control_rows),) if control_rows else (),
         data={"curves": curves},
+    )
+    return with_controls(result, controls)
+
+
+def with_controls(result: ItemResult, controls: list[Finished]) -> ItemResult:
+    """The result with the verdict that these control studies allow, and with their table."""
+    rows = [control_row(study, entries) for study, entries in controls]
+    trained = {row["polynomial"] for row in result.rows}
+    held = {text: control_held(text, result.data["curves"], rows) for text in FOUR if text in trained}
+    return replace(
+        result,
+        settings=result.settings | {"control_studies": [study.key() for study, _ in controls]},
+        measured=result.measured | {"controls": held},
+        verdict=verdict_on(result.measured["learned"], held),
+        tables=(control_table(rows),) if rows else (),
     )
 
 
@@ -350,10 +333,12 @@ def conclusion(rows: list[Values], learned: dict[str, list[str]]) -> str:
     tuned = [row for row in rows if row["experts"] is not None]
     kept = sum(row["experts"] >= LEARNED for row in tuned)
     lost = sum(row["experts_worst"] < LEARNED for row in tuned)
-    counts = ", ".join(f"{start} {len(learned[start])}" for start in ("first", "last", "generic", "scratch", "single"))
+    count = {start: len(found) for start, found in learned.items()}
     return (
-        f"Learned of {len(rows)} cases: {counts}; the control {len(learned['control'])}. Fine-tuning keeps the joined "
-        f"experts right under some setting in {kept} and loses them under some setting in {lost}."
+        f"Of {len(rows)} cases circuits learn {count['scratch']} from scratch and {count['generic']} from experts that "
+        f"were not relabelled, and one two-layer network {count['single']}; where the first experts were trained "
+        f"before, the rest is learned in {count['first']}, and where the last were, in {count['last']}. Training on "
+        f"keeps joined experts right under some setting in {kept} and loses them under some setting in {lost}."
     )
 
 
@@ -364,8 +349,9 @@ def summarise(result: ItemResult) -> Summary:
         return f"{len(learned[start])} of {sum(row[start] is not None for row in result.rows)}"
 
     found = conclusion(result.rows, learned).removesuffix(".")
+    control_rows = [row for table in result.tables for row in table.rows]
     missing = [text for text, held in result.measured["controls"].items() if not held]
-    doubt = f"no control is learned for {'; '.join(missing)}, so the question is open there. " if missing else ""
+    doubt = "".join(f"{doubt_about(text, control_rows)}. " for text in missing)
     return Summary(
         "two-layer networks and other architectures do not learn these polynomials",
         f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "

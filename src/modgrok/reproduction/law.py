@@ -1,22 +1,29 @@
 """The loss law: at the end of training with weight decay, the training loss alone tells the test accuracy.
 
-Thousands of networks are behind it, so it is not computed here: the result is the one that was recorded from a census
-(`benchmarks/record.py` makes it by `result_of`).
+A hundred thousand networks are behind it, so it is not computed here: the result is the one that was recorded from the
+large census (`benchmarks/record.py` makes it by `result_of`), whose laws the package ships and `classify` uses.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from modgrok.errors import InputError
 from modgrok.figures.law import law_figure
 from modgrok.figures.style import Figure
+from modgrok.loss_law.curve import Curve
+from modgrok.loss_law.fraction_law import FractionLaw
+from modgrok.loss_law.from_table import TableLaw
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
 from modgrok.reproduction.records import read_recorded
+from modgrok.results import percent
 
-ERRORS = ("error_own_curves", "error_one_curve")
-HELD_OUT = ("families", "moduli")
-SHOWN = 8
+MODULI = (11, 31, 97)
+"""Where the table says how much is enough."""
+DRAWN = np.linspace(0, 1.15, 116)
+"""Ratios of odds at which the curve is drawn."""
 
 
 def compute(effort: Effort) -> ItemResult:
@@ -27,65 +34,80 @@ def compute(effort: Effort) -> ItemResult:
     return replace(recorded.result, notes=(f"Recorded on {recorded.where}: {recorded.command}",))
 
 
-def result_of(census: Values, points: list[Values]) -> ItemResult:
-    """From the report of a census (`modgrok.censuses.report`), and the networks of the settings to draw."""
-    outside = census["surprises"]["outside the class, learned beyond redundancy"]
+def result_of(census: Values, table: TableLaw, fraction: FractionLaw, points: Values, curve: Curve) -> ItemResult:
+    """From the report of a census (`modgrok.censuses.report`), its laws, and some of its networks to draw."""
+    by_loss = {each["held_out"]: each["error"] for each in census["errors_held_out"]}
     return ItemResult(
         item="law",
-        title="What predicts the test accuracy, each with its own monotone fit, half of the table",
-        settings={name: census[name] for name in ("networks", "tables", "steps")},
+        title="Mean absolute error of the test accuracy that is expected, on what was held out from the fit",
+        settings={name: census[name] for name in ("networks", "tables", "steps", "evaluated")},
         published={},
-        measured={name: census[name] for name in ERRORS}
-        | {"held_out": {each["held_out"]: each["error"] for each in census["errors_held_out"]}},
+        measured={"by_loss": by_loss, "by_table": dict(table.errors)},
         verdict=Verdict.FINDING,
-        notes=(),
-        columns={
-            "meaning": "predictor",
-            "training_free": "before training",
-            "error": "mean error",
-            "spearman": "rank correlation",
-        },
-        rows=census["predictors"],
-        tables=(
-            ItemTable(
-                "Verdict before training against outcome. The class is neither necessary nor always sufficient: some "
-                "networks outside it learn everything, and a few inside it had too little data",
-                {
-                    key: key
-                    for key in ("verdict", "networks", "learned", "partly, beyond redundancy", "redundancy or less")
-                },
-                census["verdicts"],
-            ),
-            ItemTable(
-                f"Outside the class, learned beyond redundancy: {outside['networks']} networks on {outside['tables']} "
-                "tables; the strongest",
-                {
-                    "table": "polynomial",
-                    "modulus": "mod",
-                    "width": "width",
-                    "fraction": "trained share",
-                    "redundancy": "redundancy",
-                    "test_accuracy": "test accuracy",
-                },
-                outside["shown"][:SHOWN],
-            ),
+        notes=(
+            "Held out: all networks of a table, a family, a modulus or a width together. In their intervals: of the "
+            "expectations from a table alone; the interval is to hold nine in ten.",
         ),
-        data={"points": points},
+        columns={
+            "held_out": "held out",
+            "by_loss": "from the training loss",
+            "by_table": "from the table alone",
+            "coverage": "in their intervals",
+        },
+        rows=[
+            {
+                "held_out": name,
+                "by_loss": error,
+                "by_table": table.errors.get(name),
+                "coverage": percent(table.coverage.get(name), 0),
+            }
+            for name, error in by_loss.items()
+        ],
+        tables=(enough(fraction),),
+        data={"points": points, "curve": drawn_curve(curve)},
     )
 
 
+def enough(law: FractionLaw) -> ItemTable:
+    """From which share of a table on functions of each kind grok."""
+    return ItemTable(
+        "How much of a table is enough: the share from which on half of the trainings of a function in the class grok; "
+        "and the share of trainings, on moduli held out, that did otherwise than the law says",
+        {"kind": "kind", "networks": "trainings"}
+        | {f"at {modulus}": f"modulo {modulus}" for modulus in MODULI}
+        | {"misjudged": "did otherwise"},
+        [
+            {
+                "kind": kind,
+                "networks": found.networks,
+                **{f"at {modulus}": percent(float(found.boundary(modulus)), 0) for modulus in MODULI},
+                "misjudged": percent(found.misjudged_by_modulus, 1),
+            }
+            for kind, found in law.kinds.items()
+        ],
+    )
+
+
+def drawn_curve(curve: Curve) -> dict[str, list[float]]:
+    """What is expected, and the interval, over ratios of odds."""
+    expected = [float(value) for value in curve.at(DRAWN)]
+    low, high = zip(*map(curve.interval, expected), strict=True)
+    return {"ratio": DRAWN.tolist(), "accuracy": expected, "low": list(low), "high": list(high)}
+
+
 def summarise(result: ItemResult) -> Summary:
-    own, one = (result.measured[name] for name in ERRORS)
-    families, moduli = (result.measured["held_out"][name] for name in HELD_OUT)
+    by_loss, by_table = result.measured["by_loss"], result.measured["by_table"]
     return Summary(
         "losses beside accuracies, without a law that joins them",
-        f"a falling curve through the training losses of a setting predicts test accuracies with a mean absolute error "
-        f"of {own:.3f} (cross-validated); one curve for all settings, over the odds of the loss relative to those of "
-        f"random tables, with {one:.3f}; families that it has not seen with {families:.3f}, and "
-        f"moduli with {moduli:.3f}",
-        f"{result.settings['networks']:,} networks on {result.settings['tables']:,} tables",
+        f"one falling curve for all settings, over the odds of the training loss relative to those of random tables, "
+        f"misses test accuracies by {by_loss['tables']:.3f} on tables that it has not seen, by "
+        f"{by_loss['families']:.3f} on families and by {by_loss['moduli']:.3f} on moduli; from the table alone, before "
+        f"training, `classify` misses by {by_table['tables']:.3f}, {by_table['families']:.3f} and "
+        f"{by_table['moduli']:.3f}",
+        f"{result.settings['networks']:,} networks on {result.settings['tables']:,} tables; the curve is for the "
+        f"{result.settings['evaluated']:,} of them that cannot memorise for free",
     )
 
 
 def figures(result: ItemResult) -> dict[str, Figure]:
-    return {"law": law_figure(result.data["points"])}
+    return {"law": law_figure(result.data["points"], result.data["curve"])}

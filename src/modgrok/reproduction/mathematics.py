@@ -19,6 +19,7 @@ from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network
 from modgrok.inspection.waves import wrap
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.results import percent
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 
@@ -164,8 +165,8 @@ def summarise(result: ItemResult) -> Summary:
     others = "; of the logits " + ", ".join(f"{share} ({model})" for model, share in trained.items()) if trained else ""
     return Summary(
         "trained networks learn weights similar to the analytical solution",
-        f"{worst['common']:.0%} of the living neurons have one frequency, phases add up to {error:.2g} rad, and "
-        f"snapped to cosines the networks are right on {worst['snapped']:.0%} of the inputs without zero",
+        f"{percent(worst['common'], 0)} of the living neurons have one frequency, phases add up to {error:.2g} rad, "
+        f"and snapped to cosines the networks are right on {percent(worst['snapped'], 0)} of the inputs without zero",
         f"neuron by neuron the trained sum and product are the analytical ones{others}",
     )
 

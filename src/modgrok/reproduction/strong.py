@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 import jax
 
 from modgrok.errors import InputError
-from modgrok.figures.strong import strong_figure
+from modgrok.figures.strong import strong_figures
 from modgrok.figures.style import Figure
 from modgrok.progress import Progress
 from modgrok.ray_workers import workers_for
@@ -127,4 +127,4 @@ def summarise(result: ItemResult) -> Summary:
 
 
 def figures(result: ItemResult) -> dict[str, Figure]:
-    return {"strong": strong_figure(result.rows)}
+    return strong_figures(result.rows)

@@ -159,11 +159,12 @@ def notes(settings: Rows, found: dict[str, Rows]) -> Iterator[str]:
         whole = sum(c["accuracy"] >= LEARNED for c in cells)
         yield (
             f"Outside the class, {polynomial} mod {modulus}: {len(cells)} settings go beyond the "
-            f"{cells[0]['twins_and_guesses']:.0%} of twins and guesses, {whole} of them to {LEARNED:.0%}."
+            f"{percent(cells[0]['twins_and_guesses'], 0)} of twins and guesses, {whole} of them to "
+            f"{percent(LEARNED, 0)}."
         )
     weak = [f"{s['setting']} mod {s['modulus']}" for s in settings if not s["controls_pass"]]
     if weak:
-        yield f"Settings too weak, no evidence (a control stays below {LEARNED:.0%}): {'; '.join(weak)}."
+        yield f"Settings too weak, no evidence (a control stays below {percent(LEARNED, 0)}): {'; '.join(weak)}."
     yield (
         "Loss law: rank correlation of final training loss and test accuracy over a setting's networks; near -1 the "
         "training loss alone orders the accuracies."
@@ -173,12 +174,13 @@ def notes(settings: Rows, found: dict[str, Rows]) -> Iterator[str]:
 def cell_words(cell: Values) -> str:
     """A polynomial in a setting, from the first look to the last."""
     looks = "".join(f"; {look_words(look)}" for look in cell["looks"])
-    return f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}: {cell['accuracy']:.1%} at first{looks}."
+    at_first = f"{percent(cell['accuracy'], 1)} at first"
+    return f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}: {at_first}{looks}."
 
 
 def look_words(look: Values) -> str:
     rates = f"learning rate {look['learning_rate']:.2g} and weight decay {look['weight_decay']:.2g}"
-    where = f"on {look['fraction']:.0%} of the table with {rates}"
+    where = f"on {percent(look['fraction'], 0)} of the table with {rates}"
     if look["learned_at"] is not None:
         return f"{where} 99 % from step {look['learned_at']:,}"
-    return f"{where} {look['accuracy']:.1%} after {look['steps']:,} steps ({look['outcome']})"
+    return f"{where} {percent(look['accuracy'], 1)} after {look['steps']:,} steps ({look['outcome']})"

@@ -52,17 +52,16 @@ def compute(effort: Effort) -> ItemResult:
         measured={"largest_deviation": worst, "every_accuracy_is_one": accurate},
         verdict=Verdict.REPRODUCED if accurate and worst <= TOLERANCE else Verdict.DIFFERS,
         notes=(
-            "Normalisation table is A = N^(-1/(S+1)), with which the published errors come out; printed is "
-            "the printed A = (2^S/(N S!))^(1/(S+1)), which makes the correct logit 1 and the error larger.",
-            "Columns table and printed: mean squared errors under the two normalisations.",
+            "Our errors are with the amplitude A = N^(-1/(S+1)), with which the published ones come out; the printed "
+            "one, A = (2^S/(N S!))^(1/(S+1)), makes the correct logit 1 and the mean squared error larger.",
             "Errors are means over the seeds, accuracies the worst of them, each over the whole table.",
         ),
         columns={
             "polynomial": "polynomial",
             "modulus": "mod",
-            "published_mse": "published",
-            "mse_table": "table",
-            "mse_printed": "printed",
+            "published_mse": "error, published",
+            "mse_table": "error, ours",
+            "mse_printed": "with the printed amplitude",
             "accuracy_table": "accuracy",
         },
         rows=rows,

@@ -131,8 +131,8 @@ def monotone_notes(
         start, peak, last = (curves["constant_share"][k] for k in (0, int(curves["constant_share"].argmax()), -1))
         yield (
             f"With it, the mean IPR falls by {fall:.3f} at step {fell_at}: the readouts first learn the mean of the "
-            f"answers, and the share of frequency zero in them goes from {start:.0%} to {peak:.0%} and back to "
-            f"{last:.0%}."
+            f"answers, and the share of frequency zero in them goes from {percent(start, 0)} to {percent(peak, 0)} and "
+            f"back to {percent(last, 0)}."
         )
 
 

@@ -48,9 +48,9 @@ class CheckedClaim(Result):
 
 @dataclass(frozen=True, repr=False)
 class Check(Result):
-    """What became of the claims of a file."""
+    """What became of the claims of a file about a function."""
 
-    function: str
+    function: Function
     claims: tuple[CheckedClaim, ...]
     seconds: float
 
@@ -70,7 +70,7 @@ class Check(Result):
         return f"every claim is proved{f', and {open_} left open' if open_ else ''}"
 
     def summary(self) -> str:
-        return f"{self.function}: {self.outcome}"
+        return f"{self.function.title}: {self.outcome}"
 
     def to_json(self) -> dict[str, Any]:
         return {"holds": self.holds, **super().to_json()}
@@ -100,7 +100,7 @@ def check(path: str | Path) -> Check:
         raise InputError(f"{path} is no certificate of modgrok; `modgrok classify … --certificate {path}` writes one")
     function = function_of(content, str(path))
     claims = tuple(check_claim(function.table, claim) for claim in content["claims"])
-    return Check(function.title, claims, time.perf_counter() - start)
+    return Check(function, claims, time.perf_counter() - start)
 
 
 def function_of(content: dict[str, Any], path: str) -> Function:

@@ -63,9 +63,9 @@ class Board:
     def best_lines(self, cells: Table, h: Int[np.ndarray, "start m"], placed: Columns) -> Rows:
         """Each line of `cells` where most of its cells are right, given h and the places of the lines across."""
         seen = h[np.arange(len(h))[:, None, None], self.group.sums[:, placed].transpose(1, 0, 2)]
-        right = np.zeros((len(h), len(cells), self.group.order), dtype=np.float32)
-        for v in range(self.values):
-            right += (cells == v).astype(np.float32) @ (seen == v).astype(np.float32).transpose(0, 2, 1)
+        right = np.zeros((len(h), len(cells), self.group.order), dtype=np.int32)
+        for b, values in enumerate(cells.T):
+            right += seen[:, None, :, b] == values[:, None]
         return right.argmax(axis=2)
 
     def ascend(self, x: Rows, y: Columns) -> tuple[Rows, Columns, Int[np.ndarray, "start"]]:

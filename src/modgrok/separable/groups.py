@@ -32,7 +32,7 @@ class Group:
     def order(self) -> int:
         return prod(self.moduli)
 
-    @property
+    @cached_property
     def cyclic(self) -> bool:
         return len(self.moduli) == 1
 

@@ -177,6 +177,7 @@ class Rules:
         if not fresh and not changed:
             return []
         translate, possible, across = self.group.translate, state.possible, state.places[1 - side]
+        cyclic, m, all_places = self.group.cyclic, self.group.order, self.group.everything
         open_lines = [other for other, place in enumerate(state.at[1 - side]) if place < 0]
         touched = []
         for k, i in enumerate(state.at[side]):
@@ -190,7 +191,9 @@ class Rules:
                     continue
                 allowed = turned.get(v)
                 if allowed is None:
-                    allowed = turned[v] = translate(possible[v], back)
+                    h = possible[v]
+                    around = (h << back | h >> (m - back)) & all_places if cyclic else translate(h, back)
+                    allowed = turned[v] = around
                 places = across[other]
                 left = places & allowed
                 if left != places:

@@ -27,7 +27,7 @@ Table = Int[np.ndarray, "p q"]
 
 PAIRS = 128
 """About how many pairs of cells sort out what is no symmetry."""
-MANY_CELLS = 4
+MANY_CELLS = 2
 """Times the columns of a table: in more cells of one value than that, pairs are counted by transforms."""
 
 
