@@ -121,7 +121,7 @@ def plan_table(experts: tuple[ExpertPlan, ...]) -> Table:
     """Every expert with its group, frequencies, margin and inverse temperature."""
     rows = []
     for k, e in enumerate(experts, start=1):
-        group = f"Z_{e.group_order}" + (" + 0" if e.absorbing else "")
+        group = f"Z_{e.group_order}" + (" ∪ {∞}" if e.absorbing else "")
         known = "" if e.frequencies is None else ", ".join(map(str, e.frequencies))
         few = e.frequencies is not None and len(e.frequencies) < 4
         frequencies = "random" if e.frequencies is None else known if few else str(len(e.frequencies))
