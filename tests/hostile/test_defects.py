@@ -19,7 +19,10 @@ from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
 from modgrok.censuses.reporting import report
 from modgrok.errors import InputError
+from modgrok.networks.description import certificate_from
 from modgrok.stores import DamagedError
+from modgrok.training.run import load_run
+from modgrok.training.runs import train
 
 PLAN = plan_from(
     {
@@ -253,3 +256,19 @@ def test_verdicts_that_are_missing_are_found_again(census, whole):
         report(census)
     assert annotate(census).rows_annotated == len(rows)
     assert store.read_annotated(census)["verdict"] == store.read_annotated(whole)["verdict"]
+
+
+# ------------------------------------------------------------------------------------------ files that contradict
+
+
+def test_a_certificate_of_no_expert_proves_nothing():
+    with pytest.raises(InputError, match="proves nothing"):
+        certificate_from({"dtype": "float64", "experts": []})
+
+
+def test_a_run_whose_config_is_another_s_is_refused(tmp_path):
+    train("n1 n2", 5, width=4, steps=2, out=tmp_path / "run")
+    config = tmp_path / "run" / "config.json"
+    config.write_text(config.read_text().replace("n1 n2", "x"))
+    with pytest.raises(DamagedError, match="the config of 'x' and the network of 'n1 n2'; .* makes it again"):
+        load_run(tmp_path / "run")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.errors import InputError
 from modgrok.results import Result, field_values, plain
 
 
@@ -109,5 +110,7 @@ def certificate_from(stored: Mapping[str, Any] | None) -> Certificate | None:
     """A certificate from a file; infinite leaks are stored as null."""
     if stored is None:
         return None
+    if not stored["experts"]:
+        raise InputError("its certificate proves nothing: it speaks of no expert")
     experts = [{name: np.inf if value is None else value for name, value in e.items()} for e in stored["experts"]]
     return Certificate(stored["dtype"], tuple(ExpertCertificate(**expert) for expert in experts))

@@ -19,7 +19,7 @@ from modgrok.loss_law.law import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.results import Result, frame, html_table, percent, plain
-from modgrok.stores import read_columns, read_object
+from modgrok.stores import DamagedError, read_columns, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
@@ -240,10 +240,14 @@ def load_run(folder: str | Path) -> Run:
     """
     folder = Path(folder)
     kinds = {"seconds": (int, float), "steps_per_second": (int, float), "device": str}
-    config, stored = load_config(folder), read_object(folder / RESULT, kinds, AGAIN)
+    config, stored, network = load_config(folder), read_object(folder / RESULT, kinds, AGAIN), load(folder)
+    if network.expression != config.expression:
+        raise DamagedError(
+            f"{folder} has the config of {config.expression!r} and the network of {network.expression!r}; {AGAIN}"
+        )
     return Run(
         config,
-        load(folder),
+        network,
         read_curves(folder),
         read_columns(folder / NEURONS, NEURON_COLUMNS, AGAIN),
         stored["seconds"],
