@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import signal
 from collections.abc import Callable, Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -29,6 +30,9 @@ if version("jaxlib").startswith("0.10."):
 # XLA complains where a busy machine takes long over a compilation; some tests look at all that a command says.
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("PYTHONWARNINGS", ",".join(f"ignore:{TORN.format(what)}" for what in ("reading", "writing")))
+
+# A shell that starts the tests in the background lets them, and all that they start, ignore Ctrl-C; some press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import jax  # noqa: E402
 import jaxtyping  # noqa: E402
