@@ -202,6 +202,14 @@ def recorded(stored: dict[str, Any], parts: list[Part]) -> dict[str, Any]:
     return stored
 
 
+def table(stored: dict[str, Any]) -> list[str]:
+    """The rows that SECURITY.md shows, one for each part."""
+    return [
+        f"| {part['about']} | {part['trials']:,} | {sum(part['found'].values())} | {part['left']:,} |"
+        for part in stored["parts"].values()
+    ]
+
+
 def present_commit() -> str:
     """The commit of this tree, with a + where the code differs from it."""
 

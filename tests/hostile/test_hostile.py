@@ -6,6 +6,7 @@ import random
 
 import damaged_files
 import expressions
+import kills
 import numpy as np
 import options
 import pytest
@@ -67,6 +68,26 @@ def test_numeric_options():
 
 def test_streams_that_are_full():
     assert surroundings.without_streams("classify", "> /dev/full") == []
+
+
+def test_what_a_kill_leaves_is_compared_and_must_be_whole(tmp_path):
+    (tmp_path / "result.json").write_text('{"step": 3, "seconds": 1.5}')
+    (tmp_path / "running.json").write_text("{")
+    (tmp_path / "weights.bin").write_bytes(b"12")
+    wanted = kills.content(tmp_path)
+    (tmp_path / "result.json").write_text('{"step": 3, "seconds": 99}')
+    assert kills.different(wanted, kills.content(tmp_path)) == [] and kills.not_whole(tmp_path) == []
+    (tmp_path / "weights.bin").write_bytes(b"13")
+    assert kills.different(wanted, kills.content(tmp_path)) == ["differ from an unbroken one: weights.bin"]
+    (tmp_path / "half.safetensors").write_bytes(b"12")
+    assert len(kills.not_whole(tmp_path)) == 1
+    assert kills.TOTAL == 1000 == 10 * len(kills.BATCHES)
+
+
+def test_the_counts_that_are_told_are_those_that_were_recorded():
+    stored, told = run.json.loads(run.RESULTS.read_text()), (run.ROOT / "SECURITY.md").read_text()
+    assert [line for line in run.table(stored) if line not in told] == []
+    assert all(part["commit"] in told for part in stored["parts"].values())
 
 
 def test_what_was_done_is_remembered(tmp_path, monkeypatch):
