@@ -76,7 +76,9 @@ def picture(page: Page, *, tallest: int) -> Image.Image:
 
 
 def save(image: Image.Image, path: Path) -> int:
-    image.quantize(COLOURS, dither=Image.Dither.NONE).save(path, optimize=True)
+    """Write it with few colours, chosen so that rare ones, as those of a legend, stay apart."""
+    few = image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
     return path.stat().st_size
 
 
