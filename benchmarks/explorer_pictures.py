@@ -77,7 +77,7 @@ def picture(page: Page, *, tallest: int) -> Image.Image:
 
 def save(image: Image.Image, path: Path) -> int:
     """Write it with few colours, chosen so that rare ones, as those of a legend, stay apart."""
-    few = image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    few = image.quantize(COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=3, dither=Image.Dither.NONE)
     few.save(path, optimize=True)
     return path.stat().st_size
 
