@@ -141,10 +141,12 @@ def shown_output(text: str, command: str) -> tuple[list[list[str]], str]:
 
 
 def words_of(printed: str) -> list[str]:
-    """Words without the line of times, which differ from run to run, nor errors of rounding, which differ from machine
-    to machine; where lines are broken says nothing."""
+    """Words without what differs from machine to machine: the line of times, errors of rounding, and what a compiled
+    network answers without its key frequencies, where rounding alone decides; where lines are broken says nothing."""
     rounding = re.compile(r"\b\d+(\.\d+)?e-(09|[1-9]\d)\b")
-    lines = [rounding.sub("~0", line) for line in printed.splitlines() if not line.startswith("time ")]
+    lines = [
+        rounding.sub("~0", line) for line in printed.splitlines() if not line.startswith(("time ", "all but these "))
+    ]
     return " ".join(lines).split()
 
 
