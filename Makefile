@@ -72,9 +72,9 @@ demo: install
 test: check
 	$(BIN)/python -m pytest -n auto --dist loadfile
 
-# The explorer in a real browser: chromium, if there is one.
+# The explorer as a person uses it: in a real browser (chromium, if there is one), and ended by Ctrl-C at any moment.
 browser: dev
-	$(BIN)/python -m pytest -m "browser and not slow" tests/test_explorer_page.py
+	$(BIN)/python -m pytest -m "browser and not slow" tests/test_explorer_page.py tests/test_explorer_end.py
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

@@ -17,7 +17,10 @@ from modgrok import cli
 from modgrok.explorer.client import PATIENCE, Explorer
 from modgrok.explorer.workers import environment
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc what runs")
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks /proc what runs"),
+]
 STRUCK = """
 import os, signal, sys
 from importlib import import_module

@@ -74,9 +74,11 @@ def recorded_result(name: str) -> ItemResult:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Iterator[Path]:
-    """A report of every item: recorded, made up, or computed; coarse pictures are drawn in less time."""
+    """A report of every item: recorded, made up, or computed; coarse pictures, without the SVG files that the page does
+    not use, are drawn in less time."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(style, "FILE_DPI", 50)
+        patch.setattr(style, "figure_paths", lambda stem: [Path(f"{stem}.png")])
         yield report_in(tmp_path_factory.mktemp("report"))
 
 
