@@ -1,41 +1,26 @@
-"""The parts of the explorer that need no server: the stream of events, the guard, the queue, the questions."""
+"""The parts of the explorer that need no server: the stream of events, the guard, the queue and its children."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import os
-import re
-import struct
 import subprocess
 import sys
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from modgrok.errors import InputError
-from modgrok.explorer import censuses, functions, networks, papers, serving, settings, views
 from modgrok.explorer import events as stream
+from modgrok.explorer import serving
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
 from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.limits import LONGEST_QUEUE
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
-from modgrok.training.runs import train
 
 PATIENCE = 60
 """Seconds until a test gives up; machines that test are busy."""
-PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
-
-
-def asked(question, **params):
-    return question(PLACES | params)
-
-
-def floats(text):
-    return np.frombuffer(base64.b64decode(text), "<f4")
 
 
 # ------------------------------------------------------------------------------------------ events
@@ -293,18 +278,6 @@ def test_who_asks_a_second_time_does_not_wait_for_a_training_to_save_itself(monk
     asyncio.run(check())
 
 
-def test_neurons_that_die_give_their_places_to_the_largest_of_the_others():
-    network = train("n1 + n2", 7, width=30, steps=2).network
-    shown = views.still_shown(network, None)
-    dead = shown[2]
-    embed, readout = (np.array(weights) for weights in (network.params.embed, network.params.readout))
-    embed[..., dead], readout[dead] = 0, 0
-    dying = replace(network, params=replace(network.params, embed=embed, readout=readout))
-    later = views.still_shown(dying, shown)
-    assert dead not in later and len(set(later)) == len(shown) == views.MOST_NEURONS
-    assert [k for k in later if k in shown] == [k for k in shown if k != dead]
-
-
 # ------------------------------------------------------------------------------------------ serving
 
 
@@ -324,136 +297,3 @@ def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(InputError, match=r"pip install 'modgrok\[explore\]'"):
         serving.explore()
-
-
-# ------------------------------------------------------------------------------------------ questions
-
-
-def test_the_order_by_the_witness_puts_equal_values_on_diagonals():
-    found = asked(functions.verdict, expression="(2n1 + 3n2)^4", mod="31")
-    rows, columns = found["order"]["rows"], found["order"]["columns"]
-    assert sorted(rows) == sorted(columns) == list(range(31))
-    picture = [[(2 * a + 3 * b) ** 4 % 31 for b in columns] for a in rows]
-    for i in range(31):
-        for j in range(31):
-            assert picture[i][j] == picture[(i + 1) % 31][(j - 1) % 31]
-
-
-def test_the_lines_of_a_proof_hold_so_many_equal_cells_that_the_group_is_too_small():
-    found = asked(functions.verdict, expression="8x^5 y + 34x^9 y^5", mod="97")
-    assert found["verdict"] == "not-in-class"
-    proof = {part["family"]: part for part in found["proof"]}["multiplicative"]
-    table = [[(8 * a**5 * b + 34 * a**9 * b**5) % 97 for b in range(97)] for a in range(97)]
-    columns = list(zip(*table, strict=True))
-    lines = [set_of(table, a, columns) for a in proof["rows"]] + [set_of(columns, b, table) for b in proof["columns"]]
-    most = {}
-    for line in lines:
-        for value, count in line.items():
-            most[value] = max(most.get(value, 1), count)
-    others = {value for row in table[1:] for value in row[1:]} - set(most)
-    assert sum(most.values()) + len(others) > 96
-    shown, of_all = re.search(r"makes (\d+) of the (\d+)", proof["note"]).groups()
-    assert (
-        proof["rows"] == [19] and f"{of_all} in all" in proof["text"]
-    )  # one total, in the sentence and below the table
-    assert int(shown) == max(most.values()) + len({value for row in table[1:] for value in row[1:]}) - 1
-    assert found["expected_accuracy"]["value"] is not None and "%" in found["expected_text"]
-
-
-def set_of(lines, k, across):
-    """How often each value stands in a line, equal lines across it counted once; constant lines are absorbed."""
-    counted, seen = {}, set()
-    for other, value in zip(across, lines[k], strict=True):
-        if len(set(other)) > 1 and other not in seen:
-            seen.add(tuple(other))
-            counted[value] = counted.get(value, 0) + 1
-    return counted
-
-
-def test_the_flow_of_an_input_ends_in_the_value_that_integers_give_and_frequencies_add_up():
-    for method, n in (("exact", (4, 6)), ("exact", (0, 5))):
-        found = asked(networks.flow, expression="2n1^2 n2 + n1", mod="7", method=method, n=f"{n[0]},{n[1]}")
-        value = (2 * n[0] ** 2 * n[1] + n[0]) % 7
-        assert found["value"] == found["expected"] == value and found["correct"]
-        logits = floats(found["logits"])
-        parts = [floats(part["logits"]) for part in found["by_frequency"]]
-        parts += [floats(found["rest"])] if found["rest"] else []
-        assert logits.argmax() == value and np.allclose(np.sum(parts, axis=0), logits, atol=1e-5)
-        wires = {wire["id"]: wire for wire in found["wires"]}
-        product = wires["e1"]
-        assert product["value"] == floats(product["distribution"]).argmax()
-        assert np.isclose(floats(product["distribution"]).sum(), 1)
-
-
-def test_a_network_s_graph_has_every_wire_and_its_expert_s_waves_are_its_weights():
-    found = asked(networks.network, expression="n1 n2 + n1", mod="7", frequencies="minimal")
-    ids = [node["id"] for node in found["graph"]["nodes"]]
-    assert ids[:2] == ["n1", "n2"] and found["graph"]["output"] == ids[-1]
-    assert all(source in ids and target in ids for source, target in found["graph"]["edges"])
-    one = asked(networks.expert, expression="3n1 + n2", mod="7")
-    waves = floats(one["waves"]).reshape(len(one["shown"]), len(one["blocks"]), one["period"])
-    neurons, place = one["neurons"], np.arange(7)
-    for row, k in ((row, k) for row, k in zip(waves, one["shown"], strict=True) if neurons["frequency"][k]):
-        for block, weights in enumerate(row):
-            angle = 2 * np.pi * neurons["frequency"][k] * place / 7 + neurons["phase"][k][block]
-            assert np.allclose(neurons["amplitude"][k][block] * np.cos(angle), weights, atol=1e-5)
-
-
-def test_settings_are_read_as_the_command_line_reads_them():
-    config = settings.asked_config(PLACES | {"expression": " n1 n2 ", "mod": 7, "settings": {"weight_decay": 5}})
-    assert config.expression == "n1 n2" and isinstance(config.weight_decay, float) and config.changed() == {}
-    with pytest.raises(InputError, match="must be a word"):
-        settings.asked_config(PLACES | {"expression": "n1", "mod": 7, "settings": {"loss": 3}})
-    offered = asked(settings.settings)
-    assert set(offered["help"]) <= set(offered["presets"]["mlp"]["sgd"]) and "depth" in offered["own"]["mlp"]
-
-
-def test_the_census_comes_filtered_and_thinned():
-    found = asked(censuses.census, most="500")
-    assert found["shown"] == 500 == len(found["expression"]) == len(floats(found["accuracy"]))
-    family = found["families"][3]
-    one = asked(censuses.census, family=family, modulus="97")
-    shown = struct.unpack(f"<{one['shown']}H", base64.b64decode(one["modulus"]))
-    assert set(shown) == {97} and set(base64.b64decode(one["family"])) == {3}
-    assert floats(one["accuracy"]).min() >= 0 and floats(one["accuracy"]).max() <= 1
-    for wrong in ({"family": "none"}, {"modulus": "98"}, {"share": "0.55"}, {"across": "none"}):
-        with pytest.raises(InputError, match=f"{next(iter(wrong))} must be one of"):
-            asked(censuses.census, **wrong)
-
-
-def test_losses_of_the_census_are_measured_against_those_of_random_tables():
-    noise = asked(censuses.census, family="random", modulus="97", share="0.5")
-    assert set(floats(noise["fraction"]).round(3)) == {np.float32(0.5)}
-    assert floats(noise["x"]).mean() == pytest.approx(1, abs=0.01)
-    sums = asked(censuses.census, family="{a}x + {b}y", modulus="97", share="0.5")
-    assert floats(sums["x"]).max() < 0.1 and floats(sums["accuracy"]).min() > 0.99
-    law = noise["law"]["accuracy"]
-    assert law == sorted(law, reverse=True) and law[0] == 1 and law[-1] < 0.05
-    loss = asked(censuses.census, family="random", modulus="97", share="0.5", across="loss")
-    assert loss["x"] == loss["loss"] and loss["law"] is None and loss["shown"] == noise["shown"]
-    small = asked(censuses.census, modulus="5")
-    assert small["shown"] == 0 and "memorised almost for free" in small["text"]
-    assert asked(censuses.census, modulus="5", across="loss")["shown"] > 400
-
-
-def test_a_table_of_the_census_that_is_no_expression_can_be_opened(tmp_path):
-    found = asked(censuses.census, family="relabelled-sum", modulus="23", across="loss")
-    params = PLACES | {"tables": str(tmp_path), "family": "relabelled-sum", "modulus": "23"}
-    opened = censuses.census_table(params | {"seed": str(found["seed"][0])})
-    shown = functions.verdict(PLACES | {"tables": str(tmp_path), "table": opened["table"]})
-    assert shown["verdict"] == "in-class" and shown["family"] == "additive" and shown["modulus"] == 23
-    for wrong in ({"family": "/etc/*.csv"}, {"seed": "-1"}, {"modulus": "24"}):
-        with pytest.raises(InputError, match="must be one of"):
-            censuses.census_table(params | {"seed": str(found["seed"][0])} | wrong)
-
-
-def test_items_of_the_paper_are_listed_with_what_was_recorded(tmp_path):
-    params = PLACES | {"report": str(tmp_path)}
-    listed = {item["item"]: item for item in papers.paper(params)["items"]}
-    assert listed["table2"]["recorded"]["published"] and listed["table2"]["result"] is None
-    found = papers.paper_item(params | {"item": "table2", "from": "recorded"})
-    assert all(len(row) == len(table["headings"]) for table in found["tables"] for row in table["rows"])
-    with pytest.raises(InputError, match="has not been computed here"):
-        papers.paper_item(params | {"item": "table1"})
-    with pytest.raises(InputError, match="item must be one of"):
-        papers.paper_item(params | {"item": "<script>"})

@@ -11,11 +11,11 @@ import asyncio
 import json
 import os
 import random
+import runpy
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,10 @@ from modgrok.explorer.events import Events
 from modgrok.explorer.jobs import Jobs
 from modgrok.explorer.workers import Worker
 
-SOURCE = Path(__file__).parents[2] / "src"
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src"
+RAY_KILLS = runpy.run_path(str(ROOT / "benchmarks" / "ray_kills.py"))
+descendants, title = RAY_KILLS["descendants"], RAY_KILLS["title"]
 ENVIRONMENT = {"PYTHONPATH": str(SOURCE), "JAX_PLATFORMS": "cpu", "RAY_USAGE_STATS_ENABLED": "0"}
 PATIENCE = 300.0
 """Seconds after which something that does not happen is a finding."""
@@ -105,28 +108,6 @@ def left_behind(attempt: Attempt, cluster: set[int]) -> Attempt:
 
 def outlives(pid: int) -> bool:
     return "ray" in title(pid) and not title(pid).startswith(AGENTS)
-
-
-def descendants(pid: int) -> Iterator[int]:
-    try:
-        children = [
-            int(child)
-            for task in Path(f"/proc/{pid}/task").iterdir()
-            for child in (task / "children").read_text().split()
-        ]
-    except OSError:
-        return
-    for child in children:
-        yield child
-        yield from descendants(child)
-
-
-def title(pid: int) -> str:
-    """The command line of a process; empty if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_text()
-    except OSError:
-        return ""
 
 
 def cpu_seconds(pid: int) -> float:

@@ -17,7 +17,7 @@ from modgrok.progress import progress_bar
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
-from modgrok.separable.verdict import Witness
+from modgrok.separable.verdict import Witness, in_symbols
 
 SHOWN_ENTRIES = 24
 """How many entries of g1, g2 and h people see; --json has them all."""
@@ -112,8 +112,7 @@ def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
     table = Table("family", "group", "verdict", "why", box=None, pad_edge=False, header_style="bold")
     for found in families:
         verdict = found.verdict
-        group = verdict.group.replace(" with an absorbing element", " ∪ {∞}")
-        table.add_row(found.family, group, verdict.status, brief(verdict))
+        table.add_row(found.family, in_symbols(verdict.group), verdict.status, brief(verdict))
     return table
 
 

@@ -26,6 +26,7 @@ from modgrok.networks.description import ExpertPlan
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify
 from modgrok.progress import progress_bar
+from modgrok.separable.verdict import group_text, in_symbols
 
 WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 """Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""
@@ -121,7 +122,7 @@ def plan_table(experts: tuple[ExpertPlan, ...]) -> Table:
     """Every expert with its group, frequencies, margin and inverse temperature."""
     rows = []
     for k, e in enumerate(experts, start=1):
-        group = f"Z_{e.group_order}" + (" ∪ {∞}" if e.absorbing else "")
+        group = "" if e.group_order is None else in_symbols(group_text(e.group_order, e.absorbing))
         known = "" if e.frequencies is None else ", ".join(map(str, e.frequencies))
         few = e.frequencies is not None and len(e.frequencies) < 4
         frequencies = "random" if e.frequencies is None else known if few else str(len(e.frequencies))

@@ -191,7 +191,7 @@ class Rules:
                     continue
                 allowed = turned.get(v)
                 if allowed is None:
-                    h = possible[v]
+                    h = possible[v]  # as `translate`, whose call would take most of the time here
                     around = (h << back | h >> (m - back)) & all_places if cyclic else translate(h, back)
                     allowed = turned[v] = around
                 places = across[other]

@@ -79,9 +79,20 @@ class Witness(Result):
         return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing, **product}
 
 
+ABSORBING = " with an absorbing element"
+
+
 def group_text(order: int, absorbing: bool, moduli: tuple[int, ...] = ()) -> str:
-    name = " × ".join(f"Z_{m}" for m in moduli or (order,))
-    return name + (" with an absorbing element" if absorbing else "")
+    return " × ".join(f"Z_{m}" for m in moduli or (order,)) + ABSORBING * absorbing
+
+
+def in_symbols(group: str) -> str:
+    """A group's text for a column of a table.
+
+    >>> in_symbols(group_text(6, True))
+    'Z_6 ∪ {∞}'
+    """
+    return group.replace(ABSORBING, " ∪ {∞}")
 
 
 @dataclass(frozen=True, repr=False)
