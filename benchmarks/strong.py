@@ -18,7 +18,16 @@ from modgrok.reproduction.strong import stored_result, summarise
 from modgrok.reproduction.strong_longer import REACHES
 from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, TABLE2
 from modgrok.reproduction.strong_result import IN_CLASS
-from modgrok.reproduction.strong_words import MODELS, accuracies, conclusions, kinds_of, loss_laws, outside, span_of
+from modgrok.reproduction.strong_words import (
+    MODELS,
+    accuracies,
+    conclusions,
+    kinds_of,
+    loss_laws,
+    outcome_words,
+    outside,
+    span_of,
+)
 from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent
@@ -67,7 +76,7 @@ def page(result: ItemResult) -> str:
         "## In the class, and not learned at first",
         LOOKS_WORDS,
         table(
-            ("setting", "polynomial", "mod", "at first", "table", "rate", "decay", "steps", "test", "outcome"),
+            ("setting", "polynomial", "mod", "at first", "table", "rate", "decay", "seeds", "steps", "test", "outcome"),
             (row for cell in cells if cell["finding"] in IN_CLASS for row in look_rows(cell)),
         ),
         "## Outside the class",
@@ -140,16 +149,15 @@ def look_rows(cell: dict[str, Any]) -> Iterable[tuple[str, ...]]:
     """A row for each look at a polynomial that was not learned at first."""
     for k, look in enumerate(cell["looks"]):
         known = (cell["setting"], cell["polynomial"], str(cell["modulus"]), percent(cell["accuracy"]))
-        learned = look["learned_at"]
-        outcome = str(look["outcome"]) if learned is None else f"99 % from step {learned:,}"
         yield (
             *(known if k == 0 else ("", "", "", "")),
             share(look["fraction"]),
             f"{look['learning_rate']:.2g}",
             f"{look['weight_decay']:.2g}",
+            str(look["seeds"]),
             f"{look['steps']:,}",
             percent(look["accuracy"]),
-            outcome,
+            outcome_words(look),
         )
 
 
@@ -202,11 +210,11 @@ them.
 """
 REST = """\
 **When is a training over?** A network has learned once the median of {points} measurements in a row is {learned}. Where
-that did not happen within the usual steps, it was trained on, to {reaches} times the steps as far as the GPU time went,
-also on {more} of the table and with other rates. Its level at the end is compared with that at half of its steps: if
-twice the steps raised the test accuracy by {rise:.2f} or lowered the test loss by {fall}, it is *still rising*,
-else it is *at rest*. No finite curve excludes that a network groks later; what is open would be settled by more
-steps.
+that did not happen within the usual steps, it was trained on, to {reaches} times the steps, also on {more} of the
+table and with other rates; what no training had learned went on to the end of that budget before all else. The level
+of a network at the end is compared with that at half of its steps: if twice the steps raised the test accuracy by
+{rise:.2f} or lowered the test loss by {fall}, it is *still rising*, else it is *at rest*. No finite curve excludes that
+a network groks later.
 """
 LAW = """\
 **The loss law**: does the final training loss order the test accuracies? {laws}
@@ -215,8 +223,9 @@ with those of a census.
 """
 LOOKS_WORDS = """\
 A row for each share of the table, learning rate and weight decay with which it was trained on; `test` is the level at
-the last step, the mean over the seeds. A look ends where its polynomials are learned, or another look with no more of
-the table has learned them.
+the last step, the mean over the seeds. A look has learned where all of its seeds have. It ends there, at rest, at the
+end of the budget, or where another look with no more of the table has learned its polynomial; where one with more of
+the table has, it went as far as the GPU time did.
 """
 SETTINGS_WORDS = """\
 `variants` are those that learn both controls, of those tried; `controls` is the worse control of the best variant;

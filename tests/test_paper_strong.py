@@ -78,6 +78,28 @@ def test_a_look_has_learned_only_where_every_seed_has():
     assert (look["seeds"], look["learned_at"], look["accuracy"]) == (2, None, 0.75)
 
 
+@pytest.mark.parametrize(("other", "outcome"), [(RISING, "still rising"), (RESTING, "at rest below 99 %")])
+def test_where_some_seeds_have_learned_the_words_say_how_many_and_from_when_on(other, outcome):
+    """One seed is at 100 % from step 70 on, so the median of four points is at step 90; the other is at 50 %."""
+    both = points("A", other) + points("A", GROKKED, seed=1)
+    words = f"1 of 2 seeds reaches 99 % from step 90 and the worst is {outcome}"
+    (look,) = strong_result.second_looks(both, 10)
+    assert look["seeds_learned_at"] == [90] and strong_words.outcome_words(look) == words
+    result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}), both)
+    settings = "on 50 % of the table with learning rate 0.01 and weight decay 1"
+    level = "the mean is 75.0 % after 120 steps"
+    assert any(note.endswith(f"in A: 50.0 % at first; {settings}: {words}, {level}.") for note in result.notes)
+    said = f"Some seeds have learned {POLYNOMIAL} mod 23 in A, {settings}: {words}, {level}."
+    assert (said in result.notes) == (outcome == "still rising"), "said of what is open alone"
+
+
+def test_where_all_seeds_or_none_have_learned_the_words_name_no_part_of_them():
+    (late,) = strong_result.second_looks(points("A", GROKKED) + points("A", [0.1] * 7 + [1.0] * 5, seed=1), 10)
+    assert (late["learned_at"], strong_words.outcome_words(late)) == (100, "99 % from step 100")
+    (none,) = strong_result.second_looks(points("A", RISING) + points("A", RESTING, seed=1), 10)
+    assert strong_words.look_words(none).endswith(": 50.0 % after 120 steps (at rest below 99 %)")
+
+
 def curve(accuracies: list[float], losses: list[float] | None = None) -> dict[str, np.ndarray]:
     steps = np.arange(1, len(accuracies) + 1)
     return {"step": steps, "test_accuracy": np.array(accuracies), "test_loss": np.array(losses or [1.0] * len(steps))}

@@ -207,7 +207,7 @@ def second_looks(points: Rows, usual: int) -> Rows:
 
 def look_summary(points: Rows, usual: int) -> Values:
     curves = [columns_of(rows) for rows in networks_in(points).values()]
-    learned = [learned_at(curve) for curve in curves]
+    learned = sorted(step for curve in curves if (step := learned_at(curve)) is not None)
     return {
         **{name: points[0][name] for name in ("fraction", "learning_rate", "weight_decay")},
         "seeds": len(curves),
@@ -215,7 +215,8 @@ def look_summary(points: Rows, usual: int) -> Values:
         "accuracy": fmean(level(curve, "test_accuracy") for curve in curves),
         "train_accuracy": fmean(level(curve, "train_accuracy") for curve in curves),
         "outcome": max((outcome_of(curve, usual) for curve in curves), key=list(Outcome).index),
-        "learned_at": max(step for step in learned if step is not None) if None not in learned else None,
+        "seeds_learned_at": learned,
+        "learned_at": learned[-1] if len(learned) == len(curves) else None,
     }
 
 

@@ -31,6 +31,7 @@ def conclusions(settings: Rows) -> Iterator[str]:
         yield conclusion(modulus, [s for s in settings if s["modulus"] == modulus])
     findings = {setting["finding"] for setting in settings}
     if "open" in findings:
+        yield from nearest(settings)
         yield (
             "The hypothesis names no number of steps and no share of the table, so what is still rising neither "
             f"confirms nor refutes it; {spent(settings)}, and more steps of the same training would settle it."
@@ -55,13 +56,25 @@ def conclusion(modulus: int, settings: Rows) -> str:
     return f"Modulo {modulus}, of {len(strong)} settings that learn both controls, {listed(parts)}."
 
 
+def nearest(settings: Rows) -> Iterator[str]:
+    """The looks at what is open in which some of the seeds have learned it: a sentence for each."""
+    for _, cell in open_cells(settings):
+        for look in cell["looks"]:
+            if look["seeds_learned_at"]:
+                where = f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}"
+                yield f"Some seeds have learned {where}, {look_words(look)}."
+
+
+def open_cells(settings: Rows) -> list[tuple[Values, Values]]:
+    """The cells that leave the hypothesis open, each with its setting before it."""
+    return [(setting, cell) for setting in settings for cell in setting["cells"] if cell["finding"] in OPEN]
+
+
 def spent(settings: Rows) -> str:
     """How much of the budget went into what is open."""
     most = [
         max((look["steps"] / setting["steps"] for look in cell["looks"]), default=1.0)
-        for setting in settings
-        for cell in setting["cells"]
-        if cell["finding"] in OPEN
+        for setting, cell in open_cells(settings)
     ]
     low, high = f"{min(most):.3g}", f"{max(most):.3g}"
     times = high if low == high else f"{low} to {high}"
@@ -180,7 +193,22 @@ def cell_words(cell: Values) -> str:
 
 def look_words(look: Values) -> str:
     rates = f"learning rate {look['learning_rate']:.2g} and weight decay {look['weight_decay']:.2g}"
-    where = f"on {percent(look['fraction'], 0)} of the table with {rates}"
+    where = f"on {percent(look['fraction'], 0)} of the table with {rates}:"
     if look["learned_at"] is not None:
-        return f"{where} 99 % from step {look['learned_at']:,}"
-    return f"{where} {percent(look['accuracy'], 1)} after {look['steps']:,} steps ({look['outcome']})"
+        return f"{where} {outcome_words(look)}"
+    level = f"{percent(look['accuracy'], 1)} after {look['steps']:,} steps"
+    if look["seeds_learned_at"]:
+        return f"{where} {outcome_words(look)}, the mean is {level}"
+    return f"{where} {level} ({outcome_words(look)})"
+
+
+def outcome_words(look: Values) -> str:
+    """From when on a look has learned, or some of its seeds have, or what became of it else."""
+    steps = look["seeds_learned_at"]
+    if not steps:
+        return str(look["outcome"])
+    reached = f"99 % from step {steps[-1]:,}"
+    if look["learned_at"] is not None:
+        return reached
+    reach = "reaches" if len(steps) == 1 else "reach"
+    return f"{len(steps)} of {look['seeds']} seeds {reach} {reached} and the worst is {look['outcome']}"
