@@ -37,14 +37,14 @@ def test_the_abstract_has_five_sentences():
 def test_what_was_not_measured_is_not_said():
     assert abstract({}, ["table1"]) == ""
     assert abstract({"table1": made_up("table1")}, ["table1", "table2"]) == (
-        "Of 1 claims of the paper, computed again with code of our own, 1 come out as published."
+        "Of 1 claims of the paper, computed again with code of our own, 1 comes out as published."
     )
 
 
 def test_claims_are_counted_by_their_verdicts():
     verdicts = {"table1": Verdict.REPRODUCED, "figure1": Verdict.REPRODUCED, "figure2": Verdict.UNDECIDED}
     results = {name: made_up(name, verdict) for name, verdict in verdicts.items()}
-    assert "2 come out as published and 1 stay open in some cases." in abstract(results, list(verdicts))
+    assert "2 come out as published and 1 stays open in some cases." in abstract(results, list(verdicts))
 
 
 @pytest.mark.parametrize(
@@ -62,3 +62,16 @@ def test_the_sentence_on_the_strong_hypothesis_follows_from_the_rows(curve, word
     text = strong_hypothesis({"strong": result})
     assert words in text
     assert ("none came to rest" in text) == (curve[-1] == 1.0)
+
+
+@pytest.mark.parametrize(
+    ("learned", "held", "words"),
+    [
+        ([], {"a": True, "b": False}, "in settings in which the same circuits learn n1 + n2 (1 of 2 circuits)."),
+        (["a mod 5", "b mod 5"], {"a": True}, "circuits of experts learn what is outside the form: a mod 5; b mod 5."),
+    ],
+)
+def test_the_sentence_on_training_from_scratch_follows_from_the_result(learned, held, words):
+    result = made_up("endtoend", measured={"controls": held, "learned": {"scratch": learned}})
+    text = abstract({"endtoend": result}, [])
+    assert text.endswith(words) and ("are not learned from scratch" in text) == (not learned)

@@ -98,6 +98,34 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
 MODELS = {"power": "power network", "mlp": "3-layer ReLU MLP", "transformer": "transformer, one layer"}
 
 
+def test_the_page_on_training_has_the_recorded_ratios():
+    """Of `bench train` on a GPU: every ratio, in the order of the columns, empty where it was not measured."""
+    contenders = ("modgrok float32", "jax vmap scan", "jax one-hot", "torch", "torch batched")
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    for case in json.loads((ROOT / "benchmarks" / "results" / "bench-train-h200.json").read_text())["cases"]:
+        ratios = [case["contenders"].get(name, {}).get("modgrok_is_faster_by") for name in contenders]
+        words = ["" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}" for ratio in ratios]
+        rate = case["contenders"]["modgrok"]["network_steps_per_second"]
+        cells = [f"{case['modulus']}", f"{case['networks']:,}", f"{rate:,.0f}", *words]
+        assert f"| {' | '.join(cells)} |".replace("|  |", "| |") in page
+
+
+def test_the_page_on_mixtures_has_the_recorded_controls():
+    """Final test accuracies of both seeds with the schedule of the page, on the control and on the polynomial."""
+    page = (DOCS / "mix.md").read_text(encoding="utf-8")
+    studies = json.loads((ROOT / "benchmarks" / "results" / "endtoend-control.json").read_text())
+    shown = [study for study in studies if study["settings"]["modulus"] == 97]
+    assert len(shown) == 4
+    for study in shown:
+        written = re.sub(r"\^(\d)", lambda power: "⁰¹²³⁴"[int(power[1])], study["settings"]["polynomial"])
+        named = re.sub(r"(n1[²⁴]?) n2", r"\1n2", written).replace("-", "−")
+        ends = {"control": [], "scratch": []}
+        for entry in study["result"]:
+            if entry["seed"] > 0 and entry["schedule"] == [[3.0, 0.3]] * 3:
+                ends[entry["start"]].append(f"{100 * entry['test_accuracy'][-1]:.1f}")
+        assert f"| {named} | {', '.join(ends['control'])} | {', '.join(ends['scratch'])} |" in page
+
+
 def test_the_page_on_inspection_has_the_recorded_numbers():
     """The table of models and the sentence below it, again from the stored rows."""
     text = (DOCS / "inspect.md").read_text(encoding="utf-8")

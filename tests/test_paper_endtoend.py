@@ -113,8 +113,44 @@ def test_a_schedule_passes_where_every_seed_of_its_control_has_learned():
     found = [entry("control", SOFT, 0, 0.1), entry("control", SOFT, 1, 1.0), entry("control", SOFT, 2, 0.995)]
     found += [entry("control", HARD, 1, 1.0), entry("control", HARD, 2, 0.9)]
     found += [entry("scratch", SOFT, 1, 0.2), entry("scratch", HARD, 1, 0.7)]
-    row = control.control_row(control.ControlStudy("n1 n2"), found)
+    row = control.control_row(control.ControlStudy("n1 n2", modulus=5), found)
     assert (row["passing"], row["trained_on"], row["control"], row["scratch"]) == (1, 2, 0.995, 0.7)
+    assert row["twins_and_guesses"] == 1 / 5, "no rows of n1 n2 are equal, so all is guessed"
+
+
+def test_twins_are_those_of_the_part_of_the_table_that_was_trained_on():
+    """Of 25 cells 5 are tested; 20 of the 25 have one twin, tested too in 4 cases of 24. One guess in 5 is right."""
+    found = [entry("control", SOFT, 1, 1.0), entry("scratch", SOFT, 1, 0.2)]
+    row = control.control_row(control.ControlStudy("n1^2 n2", modulus=5), found)
+    twins = 20 / 25 * (1 - 4 / 24)
+    assert row["twins_and_guesses"] == pytest.approx(twins + (1 - twins) / 5)
+
+
+@pytest.mark.parametrize(
+    ("control_accuracy", "scratch_accuracy", "verdict", "words"),
+    [
+        (
+            1.0,
+            0.1,
+            Verdict.REPRODUCED,
+            "every circuit learns its control, n1 + n2, from scratch (1 of 1). Of 1 cases",
+        ),
+        (0.5, 0.1, Verdict.UNDECIDED, f"no control is learned for {control.FOUR[0]}"),
+        (1.0, 1.0, Verdict.DIFFERS, "circuits learn 1 from scratch"),
+    ],
+)
+def test_the_verdict_follows_from_the_schedules_of_the_control_too(control_accuracy, scratch_accuracy, verdict, words):
+    text = control.FOUR[0]
+    starts = (*STARTS, "control", "single")
+    row = {"polynomial": text, "modulus": 5, "experts_worst": 1.0} | dict.fromkeys(starts, 0.1)
+    nothing = {start: [] for start in starts}
+    before = ItemResult(
+        "endtoend", "", {}, {}, {"learned": nothing}, Verdict.UNDECIDED, (), {}, [row], data={"curves": []}
+    )
+    entries = [entry("control", SOFT, 1, control_accuracy), entry("scratch", SOFT, 1, scratch_accuracy)]
+    result = item.with_controls(before, [(control.ControlStudy(text, modulus=5), entries)])
+    assert result.verdict is verdict and words in item.summarise(result).why
+    assert result.measured["learned"]["scratch"] == ([f"{text} mod 5"] if scratch_accuracy == 1.0 else [])
 
 
 def test_what_is_open_says_why_and_what_would_settle_it():

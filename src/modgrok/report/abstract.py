@@ -22,16 +22,21 @@ def reproduced(results: Results) -> str:
         return ""
     by_verdict = {verdict: [r for r in results.values() if r.verdict is verdict] for verdict in Verdict}
     text = f"Of {len(results)} claims of the paper, computed again with code of our own, "
-    parts = [f"{len(found)} {WORDS[verdict]}" for verdict, found in by_verdict.items() if found and verdict in WORDS]
+    parts = [
+        f"{len(found)} {WORDS[verdict][len(found) > 1]}"
+        for verdict, found in by_verdict.items()
+        if found and verdict in WORDS
+    ]
     return text + (", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]) + "."
 
 
 WORDS = {
-    Verdict.REPRODUCED: "come out as published",
-    Verdict.PARTLY: "in part",
-    Verdict.DIFFERS: "do not hold",
-    Verdict.UNDECIDED: "stay open in some cases",
+    Verdict.REPRODUCED: ("comes out as published", "come out as published"),
+    Verdict.PARTLY: ("in part", "in part"),
+    Verdict.DIFFERS: ("does not hold", "do not hold"),
+    Verdict.UNDECIDED: ("stays open in some cases", "stay open in some cases"),
 }
+"""What one claim does, and what several do."""
 
 
 def same_mathematics(results: Results) -> str:
@@ -65,7 +70,9 @@ def strong_hypothesis(results: Results) -> str:
 def from_scratch(results: Results) -> str:
     if "endtoend" not in results:
         return ""
-    held = results["endtoend"].measured["controls"]
+    held, learned = (results["endtoend"].measured[name] for name in ("controls", "learned"))
+    if learned["scratch"]:
+        return f"From scratch, circuits of experts learn what is outside the form: {'; '.join(learned['scratch'])}."
     return (
         "Polynomials outside the form are not learned from scratch by circuits of experts either, in settings in "
         f"which the same circuits learn n1 + n2 ({sum(held.values())} of {len(held)} circuits)."

@@ -282,13 +282,20 @@ def with_controls(result: ItemResult, controls: list[Finished]) -> ItemResult:
     rows = [control_row(study, entries) for study, entries in controls]
     trained = {row["polynomial"] for row in result.rows}
     held = {text: control_held(text, result.data["curves"], rows) for text in FOUR if text in trained}
+    learned = result.measured["learned"] | {"scratch": learned_from_scratch(result, rows)}
     return replace(
         result,
         settings=result.settings | {"control_studies": [study.key() for study, _ in controls]},
-        measured=result.measured | {"controls": held},
-        verdict=verdict_on(result.measured["learned"], held),
+        measured=result.measured | {"learned": learned, "controls": held},
+        verdict=verdict_on(learned, held),
         tables=(control_table(rows),) if rows else (),
     )
+
+
+def learned_from_scratch(result: ItemResult, control_rows: list[Values]) -> list[str]:
+    """What circuits learned from scratch, in the settings of the studies or in a schedule of the control."""
+    beside = [f"{row['polynomial']} mod {row['modulus']}" for row in control_rows if row["scratch"] >= LEARNED]
+    return list(dict.fromkeys([*result.measured["learned"]["scratch"], *beside]))
 
 
 def control_held(text: str, curves: list[Values], control_rows: list[Values]) -> bool:
@@ -350,13 +357,15 @@ def summarise(result: ItemResult) -> Summary:
 
     found = conclusion(result.rows, learned).removesuffix(".")
     control_rows = [row for table in result.tables for row in table.rows]
-    missing = [text for text, held in result.measured["controls"].items() if not held]
+    controls = result.measured["controls"]
+    missing = [text for text, held in controls.items() if not held]
     doubt = "".join(f"{doubt_about(text, control_rows)}. " for text in missing)
+    held = f"every circuit learns its control, n1 + n2, from scratch ({len(controls)} of {len(controls)})"
     return Summary(
         "two-layer networks and other architectures do not learn these polynomials",
         f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
         f"joined experts: {share('experts')}",
-        f"{doubt}{found}" if doubt else f"{found[0].lower()}{found[1:]}",
+        f"{doubt or f'{held}. '}{found}",
     )
 
 

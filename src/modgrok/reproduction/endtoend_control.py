@@ -27,6 +27,7 @@ from modgrok.reproduction.item import ItemTable, Values
 from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.results import percent
+from modgrok.separable.redundancy import redundancy, twins_and_guesses
 from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.diagnosis import LEARNED
@@ -183,8 +184,9 @@ def schedule_of(entry: Values) -> Schedule:
 
 def control_row(study: ControlStudy, entries: list[Values]) -> Values:
     """One polynomial: in how many of the schedules the control learns with every seed, the best of its worst seeds and
-    of all its seeds, and the best that the polynomial reaches in any schedule."""
+    of all its seeds, the best that the polynomial reaches in any schedule, and what its twins and guesses give."""
     found = by_schedule(entries)
+    table = function_table(study.polynomial, study.modulus)[0].reshape(study.modulus, study.modulus)
     return {
         "polynomial": study.polynomial,
         "modulus": study.modulus,
@@ -194,6 +196,7 @@ def control_row(study: ControlStudy, entries: list[Values]) -> Values:
         "control": max(min(accuracies["control"]) for accuracies in found),
         "control_best_seed": max(max(accuracies["control"]) for accuracies in found),
         "scratch": max(max(accuracies["scratch"]) for accuracies in found),
+        "twins_and_guesses": twins_and_guesses(redundancy(table, study.fraction), study.modulus),
     }
 
 
@@ -230,10 +233,12 @@ COLUMNS = {
     "control": "control, worse seed",
     "control_best_seed": "control, better seed",
     "scratch": "polynomial, best",
+    "twins_and_guesses": "twins and guesses",
 }
 CAPTION = (
     "From scratch with schedules of β and weight decay: of the schedules tried, those in which the same circuit learns "
-    "n1 + n2 with every seed; the best of its worse and of its better seeds; and the best that the polynomial reaches"
+    "n1 + n2 with every seed; the best of its worse and of its better seeds; the best that the polynomial reaches; and "
+    "what a network reaches on it that shares equal rows and columns (twins) and guesses the rest"
 )
 
 
