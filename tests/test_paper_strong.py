@@ -93,6 +93,19 @@ def test_where_some_seeds_have_learned_the_words_say_how_many_and_from_when_on(o
     assert (said in result.notes) == (outcome == "still rising"), "said of what is open alone"
 
 
+def test_what_is_open_is_named_with_what_would_settle_it():
+    """In A one of two seeds has learned and the mean is 75 %; B is at 50 %; both went to 12 times the usual steps."""
+    curves = points("A", RISING) + points("A", GROKKED, seed=1) + points("B", RISING)
+    result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}) + rows("B", {POLYNOMIAL: 0.4}), curves)
+    assert strong.summarise(result).why.endswith(
+        f"2 are open and none at rest below 99 %. Open is {POLYNOMIAL} mod 23 in A (75.0 % in the best mean over "
+        "seeds, 99 % by 1 of 2 seeds) and in B (50.0 % in the best mean over seeds): it was trained for 12 times the "
+        "usual steps, of a budget of 40 times, and more steps of the same training would settle it"
+    )
+    learned = strong_result.result_of(rows("A"), [])
+    assert strong.summarise(learned).why.endswith("none are open and none at rest below 99 %")
+
+
 def test_where_all_seeds_or_none_have_learned_the_words_name_no_part_of_them():
     (late,) = strong_result.second_looks(points("A", GROKKED) + points("A", [0.1] * 7 + [1.0] * 5, seed=1), 10)
     assert (late["learned_at"], strong_words.outcome_words(late)) == (100, "99 % from step 100")

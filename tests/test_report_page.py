@@ -126,7 +126,7 @@ def test_the_page_says_what_was_found(folder):
         "readouts learn the mean of the answers first; without that constant it falls by 0.1000 at most until",
         "962 neurons with error below",
         "Finding: exact and proved",
-        "cases circuits learn 0 from scratch",
+        "Circuits learn 0 of 14 cases from scratch",
         "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0 %",
         "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
         "The same on this machine, smaller: partly reproduced",

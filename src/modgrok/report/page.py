@@ -84,9 +84,10 @@ def claims(results: Results, recorded: AllRecorded) -> Iterator[Block]:
 
 
 LEGEND = (
-    "Reproduced: the same within the noise of seeds, or the statement holds. Undecided: some case is open, and the "
-    "section says which and what would settle it. Results were recorded at full size on the machine that their section "
-    "names; what the machine of this page computed itself is folded under them."
+    "Reproduced: the same within the noise of seeds, or the statement holds. Partly reproduced: a part of it does not, "
+    "and the section says which. Undecided: some case is open, and the section says which and what would settle it. "
+    "Results were recorded at full size on the machine that their section names; what the machine of this page "
+    "computed itself is folded under them."
 )
 
 

@@ -336,36 +336,36 @@ def table_row(text: str, modulus: int, curves: list[Values]) -> Values:
     return row
 
 
-def conclusion(rows: list[Values], learned: dict[str, list[str]]) -> str:
-    tuned = [row for row in rows if row["experts"] is not None]
-    kept = sum(row["experts"] >= LEARNED for row in tuned)
+def learned_share(result: ItemResult, start: str) -> str:
+    """Of how many cases that began like this how many were learned."""
+    return f"{len(result.measured['learned'][start])} of {sum(row[start] is not None for row in result.rows)}"
+
+
+def conclusion(result: ItemResult) -> str:
+    tuned = [row for row in result.rows if row["experts"] is not None]
     lost = sum(row["experts_worst"] < LEARNED for row in tuned)
-    count = {start: len(found) for start, found in learned.items()}
+    count = {start: learned_share(result, start) for start in result.measured["learned"]}
     return (
-        f"Of {len(rows)} cases circuits learn {count['scratch']} from scratch and {count['generic']} from experts that "
-        f"were not relabelled, and one two-layer network {count['single']}; where the first experts were trained "
-        f"before, the rest is learned in {count['first']}, and where the last were, in {count['last']}. Training on "
-        f"keeps joined experts right under some setting in {kept} and loses them under some setting in {lost}."
+        f"Circuits learn {count['scratch']} cases from scratch and {count['generic']} from experts that were not "
+        f"relabelled, and one two-layer network {count['single']}; where the first experts were trained before, the "
+        f"rest is learned in {count['first']}, and where the last were, in {count['last']}. Training on keeps joined "
+        f"experts right in {count['experts']} under some setting, and loses them in {lost} under some other"
     )
 
 
 def summarise(result: ItemResult) -> Summary:
-    learned = result.measured["learned"]
-
-    def share(start: str) -> str:
-        return f"{len(learned[start])} of {sum(row[start] is not None for row in result.rows)}"
-
-    found = conclusion(result.rows, learned).removesuffix(".")
     control_rows = [row for table in result.tables for row in table.rows]
     controls = result.measured["controls"]
     missing = [text for text, held in controls.items() if not held]
     doubt = "".join(f"{doubt_about(text, control_rows)}. " for text in missing)
-    held = f"every circuit learns its control, n1 + n2, from scratch ({len(controls)} of {len(controls)})"
+    passed = f"{len(controls) - len(missing)} of {len(controls)}"
+    held = f"every circuit learns its control, n1 + n2, from scratch ({passed})"
     return Summary(
         "two-layer networks and other architectures do not learn these polynomials",
-        f"learned from scratch: {share('scratch')}; by one two-layer network: {share('single')}; by going on from "
-        f"joined experts: {share('experts')}",
-        f"{doubt or f'{held}. '}{found}",
+        f"learned from scratch: {learned_share(result, 'scratch')}, where {passed} circuits learn n1 + n2; by one "
+        f"two-layer network: {learned_share(result, 'single')}; by going on from joined experts: "
+        f"{learned_share(result, 'experts')}",
+        f"{doubt or f'{held}. '}{conclusion(result)}",
     )
 
 

@@ -113,14 +113,15 @@ def summarise(result: ItemResult) -> Summary:
     found = result.measured["in_class"]
     cases = sum(found.values())
     learned = sum(count for name, count in found.items() if name.startswith("learned"))
-    open_cases = found["still rising"] + found["not trained on"]
+    open_cases, doubt = found["still rising"] + found["not trained on"], result.measured["doubt"]
     settings = f"{result.measured['settings_that_learn_the_controls']} settings that learn n1 + n2 and n1 n2"
     return Summary(
         "every standard network reaches 100 % on h(g1 + g2)",
         f"learned {learned} of {cases} times, in {settings}",
         f"{result.measured['networks']:,} networks; of {cases} cases in the class {found['learned']} are learned "
         f"within the usual steps, {found['learned late']} with more steps, {found['learned with more of the table']} "
-        f"with more of the table; {open_cases} are open and {found['at rest']} at rest below 99 %"
+        f"with more of the table; {open_cases or 'none'} are open and {found['at rest'] or 'none'} at rest below 99 %"
+        f"{f'. {doubt}' if doubt else ''}"
         if cases
         else "no setting was strong enough to tell",
     )

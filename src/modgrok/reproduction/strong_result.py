@@ -22,7 +22,7 @@ from modgrok.reproduction.item import ItemResult, Values, Verdict
 from modgrok.reproduction.rest import Outcome, learned_at, level, outcome_of
 from modgrok.reproduction.strong_longer import columns_of, looks_in, networks_in
 from modgrok.reproduction.strong_plan import CONTROLS, FRACTION, Rows
-from modgrok.reproduction.strong_words import conclusions, notes
+from modgrok.reproduction.strong_words import conclusions, doubt, notes
 from modgrok.separable import classify_table
 from modgrok.separable.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
@@ -82,6 +82,7 @@ def result_of(rows: Rows, points: Rows) -> ItemResult:
             "settings_that_learn_the_controls": len(strong),
             "settings_too_weak": len(settings) - len(strong),
             "in_class": counts,
+            "doubt": doubt(settings),
             "learned_outside_the_class": sum(cell["accuracy"] >= LEARNED for cell in found["beyond"]),
             "loss_law": {f"{s['setting']} mod {s['modulus']}": s["loss_law"] for s in strong},
         },

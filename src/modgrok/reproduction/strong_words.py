@@ -34,7 +34,7 @@ def conclusions(settings: Rows) -> Iterator[str]:
         yield from nearest(settings)
         yield (
             "The hypothesis names no number of steps and no share of the table, so what is still rising neither "
-            f"confirms nor refutes it; {spent(settings)}, and more steps of the same training would settle it."
+            f"confirms nor refutes it; {remedy(settings)}."
         )
     if "contradicts" in findings:
         yield "What is at rest speaks against it in these settings: twice the steps changed nothing."
@@ -65,13 +65,26 @@ def nearest(settings: Rows) -> Iterator[str]:
                 yield f"Some seeds have learned {where}, {look_words(look)}."
 
 
+def doubt(settings: Rows) -> str:
+    """What is open, and what would settle it; nothing where nothing is."""
+    found: dict[str, list[str]] = {}
+    for _, cell in open_cells(settings):
+        partly = (look for look in cell["looks"] if look["seeds_learned_at"])
+        seeds = (f", 99 % by {len(look['seeds_learned_at'])} of {look['seeds']} seeds" for look in partly)
+        reached = f"{percent(cell['accuracy_at_last'], 1)} in the best mean over seeds{''.join(seeds)}"
+        polynomial = f"{cell['polynomial']} mod {cell['modulus']}"
+        found.setdefault(polynomial, []).append(f"{cell['setting']} ({reached})")
+    cases = (f"{polynomial} in {' and in '.join(names)}" for polynomial, names in found.items())
+    return f"Open is {'; '.join(cases)}: {remedy(settings)}" if found else ""
+
+
 def open_cells(settings: Rows) -> list[tuple[Values, Values]]:
     """The cells that leave the hypothesis open, each with its setting before it."""
     return [(setting, cell) for setting in settings for cell in setting["cells"] if cell["finding"] in OPEN]
 
 
-def spent(settings: Rows) -> str:
-    """How much of the budget went into what is open."""
+def remedy(settings: Rows) -> str:
+    """How much of the budget went into what is open, and what would settle it."""
     most = [
         max((look["steps"] / setting["steps"] for look in cell["looks"]), default=1.0)
         for setting, cell in open_cells(settings)
@@ -79,7 +92,8 @@ def spent(settings: Rows) -> str:
     low, high = f"{min(most):.3g}", f"{max(most):.3g}"
     times = high if low == high else f"{low} to {high}"
     budget = "the whole budget" if min(most) >= REACHES[-1] else f"of a budget of {REACHES[-1]} times"
-    return f"it was trained for {times} times the usual steps, {budget}"
+    trained = f"it was trained for {times} times the usual steps, {budget}"
+    return f"{trained}, and more steps of the same training would settle it"
 
 
 def outside(settings: Rows) -> Iterator[str]:
