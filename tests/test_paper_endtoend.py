@@ -133,7 +133,7 @@ def test_twins_are_those_of_the_part_of_the_table_that_was_trained_on():
             1.0,
             0.1,
             Verdict.REPRODUCED,
-            "every circuit learns its control, n1 + n2, from scratch (1 of 1). Circuits learn 0 of 1",
+            "every circuit learns its control, n1 + n2, from scratch in some setting (1 of 1). Circuits learn 0 of 1",
         ),
         (0.5, 0.1, Verdict.UNDECIDED, f"no control is learned for {control.FOUR[0]}"),
         (1.0, 1.0, Verdict.DIFFERS, "Circuits learn 1 of 1 cases from scratch"),

@@ -36,7 +36,7 @@ KINDS = {
 NUMBER = re.compile(r"[-−]?[\d,.]+(e[-+]?\d+)?( %)?|–|")
 
 BRIEF = 12
-"""Tables of up to so many rows are not cut by the end of a page."""
+"""Tables of up to so many rows, none of them long, are not cut by the end of a page."""
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8;
@@ -215,7 +215,7 @@ def table_html(table: Table) -> str:
         + "</tr>"
         for row in table.rows
     )
-    scroll = "scroll brief" if len(table.rows) <= BRIEF else "scroll"
+    scroll = "scroll brief" if len(table.rows) <= BRIEF and "long" not in kinds else "scroll"
     if "long" in kinds and any(table.headings):
         scroll += " stack"
     return f'<div class="{scroll}"><table>{caption}{head}\n<tbody>\n{rows}\n</tbody></table></div>'

@@ -359,7 +359,7 @@ def summarise(result: ItemResult) -> Summary:
     missing = [text for text, held in controls.items() if not held]
     doubt = "".join(f"{doubt_about(text, control_rows)}. " for text in missing)
     passed = f"{len(controls) - len(missing)} of {len(controls)}"
-    held = f"every circuit learns its control, n1 + n2, from scratch ({passed})"
+    held = f"every circuit learns its control, n1 + n2, from scratch in some setting ({passed})"
     return Summary(
         "two-layer networks and other architectures do not learn these polynomials",
         f"learned from scratch: {learned_share(result, 'scratch')}, where {passed} circuits learn n1 + n2; by one "
