@@ -9,7 +9,10 @@ import gc
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+import struct
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -40,18 +43,23 @@ import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 
-CONTAINERS = {"Callable", "Iterable", "Iterator", "Mapping", "Sequence", "dict", "frozenset", "list", "set", "tuple"}
-PLAIN = CONTAINERS | {"Any", "None", "Path", "bool", "bytes", "complex", "float", "int", "object", "str"}
-"""Names in annotations that speak of no array: functions with these alone are left to mypy, which costs no time."""
+
+def speaks_of_arrays(annotation: str, names: Mapping[str, Any]) -> bool:
+    """Whether a type of jaxtyping stands in an annotation, by its own name or by one that a module gave it."""
+    meant = [names.get(word) for word in re.findall(r"[A-Za-z_]\w*", annotation)]
+    return any("jaxtyping" in f"{getattr(value, '__module__', '')} {value!r}" for value in meant)
 
 
 def checked(**how: Any) -> Callable[[Any], Any]:
-    """What the import hook puts on every function and class: jaxtyping's check, where there is an array to check."""
+    """What the import hook puts on every function and class: jaxtyping's check, where there is an array to check.
+
+    The others are left to mypy, which costs no time.
+    """
     decorate = jaxtyped(**how)
 
     def on(what: Any) -> Any:
-        written = " ".join(map(str, getattr(what, "__annotations__", {}).values()))
-        return what if set(re.findall(r"[A-Za-z_]\w*", written)) <= PLAIN else decorate(what)
+        written, names = getattr(what, "__annotations__", {}), vars(sys.modules[what.__module__])
+        return decorate(what) if speaks_of_arrays(" ".join(map(str, written.values())), names) else what
 
     return on
 
@@ -90,16 +98,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.name not in LONGEST)
 
 
-EMPTY = {".png": b"\x89PNG\r\n\x1a\n", ".svg": b"<svg xmlns='http://www.w3.org/2000/svg'/>"}
 draw_and_save = Figure.savefig
 
 
-def save_undrawn(figure: Figure, file: Any, **how: Any) -> None:
-    """An empty picture where a file is asked for; notebooks get theirs."""
-    if isinstance(file, Path) and file.suffix in EMPTY:
-        file.write_bytes(EMPTY[file.suffix])
+def chunk(kind: bytes, content: bytes) -> bytes:
+    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+
+def blank_png(width: int, height: int) -> bytes:
+    """A black picture of so many pixels, one bit each."""
+    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
+    rows = zlib.compress(bytes((1 + (width + 7) // 8) * height))
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def save_undrawn(figure: Figure, file: Any, *, dpi: float = 100, **how: Any) -> None:
+    """A blank picture of the figure's size where a file is asked for; notebooks get theirs."""
+    if isinstance(file, Path) and file.suffix in (".png", ".svg"):
+        width, height = (round(dpi * inches) for inches in figure.get_size_inches())
+        blank = b"<svg xmlns='http://www.w3.org/2000/svg'/>" if file.suffix == ".svg" else blank_png(width, height)
+        file.write_bytes(blank)
     else:
-        draw_and_save(figure, file, **how)
+        draw_and_save(figure, file, dpi=dpi, **how)
 
 
 def pytest_collection_finish() -> None:

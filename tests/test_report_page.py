@@ -6,7 +6,6 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +14,6 @@ from html_elements import Elements
 from strong_rows import strong_rows
 
 from modgrok import cli
-from modgrok.figures import style
 from modgrok.files import read_json
 from modgrok.report import page, store
 from modgrok.report.document import Paragraph
@@ -25,8 +23,6 @@ from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
 from modgrok.reproduction.trainings import MONOTONE
-
-pytestmark = pytest.mark.draws
 
 
 def training_result(item: str) -> ItemResult:
@@ -73,16 +69,9 @@ def recorded_result(name: str) -> ItemResult:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Iterator[Path]:
-    """A report of every item: recorded, made up, or computed; coarse pictures, without the SVG files that the page does
-    not use, are drawn in less time."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(style, "FILE_DPI", 50)
-        patch.setattr(style, "figure_paths", lambda stem: [Path(f"{stem}.png")])
-        yield report_in(tmp_path_factory.mktemp("report"))
-
-
-def report_in(out: Path) -> Path:
+def folder(tmp_path_factory) -> Path:
+    """A report of every item: recorded, made up, or computed."""
+    out = tmp_path_factory.mktemp("report")
     results = {
         "table2": recorded_result("table2"),
         "figure2": training_result("figure2"),

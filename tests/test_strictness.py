@@ -14,6 +14,7 @@ import pytest
 
 from modgrok.algebra.field import exp_table, log_table
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, single
+from modgrok.separable.complexity import effective_rank
 
 EXPERT = Expert(np.ones((2, 5, 3), np.float32), np.ones((3, 5), np.float32), 2)
 
@@ -38,6 +39,12 @@ def test_an_array_of_the_wrong_shape_or_kind_is_refused_with_its_name(embed, rea
 def test_shapes_are_checked_inside_compiled_functions():
     with pytest.raises(jaxtyping.TypeCheckError, match=r"batch_logits[\s\S]*parameter 'rows'[\s\S]*i32\[2\]"):
         batch_logits(single(EXPERT), jnp.array([1, 2], jnp.int32))
+
+
+@checked
+def test_an_array_type_that_a_module_gave_a_name_is_checked():
+    with pytest.raises(jaxtyping.TypeCheckError, match=r"effective_rank[\s\S]*parameter 'table'"):
+        effective_rank(np.arange(5))
 
 
 @checked

@@ -78,12 +78,17 @@ def outside_legend(axes: Axes, *, in_layout: bool = True) -> None:
 
 
 def save_figure(figure: Figure, stem: str | Path) -> list[Path]:
-    """Write `figure` to stem.png and stem.svg, each whole or not at all; the same data give the same bytes."""
-    paths = figure_paths(stem)
+    """Write `figure` to stem.png and stem.svg, each whole or not at all; the same data give the same bytes.
+
+    Its parts are laid out once, which takes as long as drawing them.
+    """
+    paths, layout = figure_paths(stem), figure.get_layout_engine()
     with matplotlib.rc_context(STYLE):
         for path in paths:
             with whole_file(path) as temporary:
                 figure.savefig(temporary, dpi=FILE_DPI, metadata={"Date": None} if path.suffix == ".svg" else None)
+            figure.set_layout_engine("none")
+    figure.set_layout_engine(layout)
     return paths
 
 
