@@ -9,9 +9,7 @@ import gc
 import os
 import re
 import signal
-import struct
 import sys
-import zlib
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -42,6 +40,7 @@ import jaxtyping  # noqa: E402
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
+from PIL import Image  # noqa: E402
 
 
 def speaks_of_arrays(annotation: str, names: Mapping[str, Any]) -> bool:
@@ -101,23 +100,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 draw_and_save = Figure.savefig
 
 
-def chunk(kind: bytes, content: bytes) -> bytes:
-    return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
-
-
-def blank_png(width: int, height: int) -> bytes:
-    """A black picture of so many pixels, one bit each."""
-    header = struct.pack(">IIBBBBB", width, height, 1, 0, 0, 0, 0)
-    rows = zlib.compress(bytes((1 + (width + 7) // 8) * height))
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-
-
 def save_undrawn(figure: Figure, file: Any, *, dpi: float = 100, **how: Any) -> None:
     """A blank picture of the figure's size where a file is asked for; notebooks get theirs."""
-    if isinstance(file, Path) and file.suffix in (".png", ".svg"):
+    kind = file.suffix if isinstance(file, Path) else None
+    if kind == ".png":
         width, height = (round(dpi * inches) for inches in figure.get_size_inches())
-        blank = b"<svg xmlns='http://www.w3.org/2000/svg'/>" if file.suffix == ".svg" else blank_png(width, height)
-        file.write_bytes(blank)
+        Image.new("1", (width, height)).save(file)
+    elif kind == ".svg":
+        file.write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
     else:
         draw_and_save(figure, file, dpi=dpi, **how)
 
