@@ -255,6 +255,20 @@ def test_an_interrupt_while_writing_leaves_no_file(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_pipe_is_not_replaced_by_a_file_and_a_link_stays_a_link(tmp_path):
+    """As root, a rename over a device such as /dev/null would take it from the whole machine."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: it is a device or a pipe; give the name of a file"):
+        write_json(tmp_path / "pipe", {})
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "folder" / "file.json")
+    for value in (1, 2):
+        write_json(tmp_path / "link.json", value)
+        assert (tmp_path / "link.json").is_symlink() and read_json(tmp_path / "folder" / "file.json") == value
+    assert [path.name for path in (tmp_path / "folder").iterdir()] == ["file.json"]
+
+
 def test_files_are_made_in_new_folders_and_not_over_folders(tmp_path):
     write_json(tmp_path / "a" / "b" / "c.json", {"x": [1, 2.5, None]})
     assert read_json(tmp_path / "a" / "b" / "c.json") == {"x": [1, 2.5, None]}

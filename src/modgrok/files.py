@@ -30,13 +30,17 @@ def remove_unfinished(folder: Path) -> None:
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A temporary path beside `path` to write to; it takes the name `path` only if the block ends well."""
-    path = Path(path)
-    if path.is_dir():
-        raise InputError(f"cannot write {path}: it is a folder; give the name of a file")
+    """A temporary path beside `path` to write to; it takes the name `path` only if the block ends well.
+
+    A link stays one, and the file behind it is replaced. A device or a pipe is refused: it would be replaced as well.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        kind = "a folder" if os.path.isdir(path) else "a device or a pipe"
+        raise InputError(f"cannot write {path}: it is {kind}; give the name of a file")
+    target = Path(os.path.realpath(path))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}{UNFINISHED}", suffix=path.suffix)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}{UNFINISHED}", suffix=target.suffix)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}; give a folder that can be written to") from error
     os.close(handle)
@@ -48,7 +52,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         temporary.chmod(0o666 & ~umask)
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
-        temporary.replace(path)
+        temporary.replace(target)
     except OSError as error:
         raise InputError(f"cannot write {path}: {reason(error)}; nothing of it was written") from error
     finally:
