@@ -51,6 +51,9 @@ VALID = (
     Valid("n_1 n_{2}^{3}", 7, (1, 2), lambda x, y: x * y**3),
     Valid(r"\left(n_{1} + 2\right)^{2} \cdot 3", 11, (1,), lambda x: (x + 2) ** 2 * 3),
     Valid("n1·n2 − 2×n1", 7, (1, 2), lambda x, y: x * y - 2 * x),
+    Valid(
+        "2n₁⁴\u202fn₂ + (n1 + 3n₂)¹² − n₁²n2³", 13, (1, 2), lambda x, y: 2 * x**4 * y + (x + 3 * y) ** 12 - x**2 * y**3
+    ),
     Valid("007 n1", 11, (1,), lambda x: 7 * x),
     Valid("n1 + n2 mod 7", 7, (1, 2), lambda x, y: x + y),
     Valid(r"n_{1} \bmod{7}", 7, (1,), lambda x: x),
@@ -95,6 +98,7 @@ REFUSED_EXPRESSIONS = (
     Refused("n", 0, "unknown name 'n'"),
     Refused("n0", 0, "unknown variable n0"),
     Refused("n1 + n100", 5, "unknown variable n100"),
+    Refused("n1 + n₁₀₀", 5, "unknown variable n₁₀₀"),
     Refused("__import__('os')", 0, "unknown name '__import__'"),
     Refused("(n1 + n2", 0, "this '(' is never closed"),
     Refused("n1 + (n2", 5, "this '(' is never closed"),
@@ -113,6 +117,8 @@ REFUSED_EXPRESSIONS = (
     Refused("n1^(1/2)", 5, "division is not available"),
     Refused("n1^0.5", 4, "numbers must be whole, got a decimal point"),
     Refused("n1^2^3", 4, "two exponents in a row are ambiguous"),
+    Refused("n1²^3", 3, "two exponents in a row are ambiguous"),
+    Refused("² n1", 0, "expected a number, a variable or '(' here"),
     Refused("n1 / 2", 3, "division is not available"),
     Refused("1.5 n1", 1, "numbers must be whole, got a decimal point"),
     Refused("n1 % 7", 3, "cannot read '%'"),

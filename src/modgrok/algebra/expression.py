@@ -9,7 +9,8 @@
     atom     = integer | variable | "(" sum ")"
 
 Variables are n1 … n99; x, y, z stand for n1, n2, n3. What the LaTeX printer writes (n_{1}, \\left(, \\cdot,
-\\bmod) is read as well. The result is an immutable tree; nothing is ever evaluated as Python.
+\\bmod) and what reports show (n₁⁴) is read as well. The result is an immutable tree; nothing is ever evaluated as
+Python.
 
 Signs are gathered while reading: -2*-n1 is the product 2 n1, and no tree holds the negation of a negation. So the
 printed form of a tree never nests deeper than the text it came from, and is read back to the same tree.
@@ -18,6 +19,7 @@ printed form of a tree never nests deeper than the text it came from, and is rea
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -107,7 +109,8 @@ class Token(NamedTuple):
 
 SPACE = re.compile(r"(?:\s|\\[,;:! ]|\\quad)+")
 INTEGER = re.compile(r"[0-9]+")
-NUMBERED = re.compile(r"n_?(?:([0-9]+)|\{([0-9]+)\})")
+NUMBERED = re.compile(r"n_?(?:([0-9]+)|\{([0-9]+)\}|([₀-₉]+))")
+RAISED = re.compile("[⁰¹²³⁴-⁹]+")
 MOD = re.compile(r"\\?(?:bmod|mod)(?![A-Za-z])")
 SYMBOL = re.compile(r"\*\*|\\left\(|\\right\)|\\cdot|\\times|[-+*^(){}·×−]")
 NAME = re.compile(r"\\?[A-Za-z_][A-Za-z_0-9]*")
@@ -133,10 +136,12 @@ def tokenise(text: str) -> list[Token]:
         elif found := INTEGER.match(text, at):
             tokens.append(Token("integer", int(found[0]), at))
         elif found := NUMBERED.match(text, at):
-            index = int(found[1] or found[2])
+            index = plain_number(found[1] or found[2] or found[3])
             if not 1 <= index <= LAST_VARIABLE:
                 raise ExpressionError(f"unknown variable {_short(found[0])}; {ALLOWED_NAMES}", text, at)
             tokens.append(Token("variable", index, at))
+        elif found := RAISED.match(text, at):
+            tokens += [Token("^", 0, at), Token("integer", plain_number(found[0]), at)]
         elif found := MOD.match(text, at):
             tokens.append(Token("mod", 0, at))
         elif found := SYMBOL.match(text, at):
@@ -151,6 +156,11 @@ def tokenise(text: str) -> list[Token]:
             raise ExpressionError(_unreadable(text[at]), text, at)
         at = found.end()
     return [*tokens, Token("end", 0, len(text.rstrip()))]
+
+
+def plain_number(digits: str) -> int:
+    """A number whose digits may be raised or lowered."""
+    return int(unicodedata.normalize("NFKC", digits))
 
 
 def _short(name: str) -> str:
