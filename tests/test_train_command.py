@@ -114,7 +114,7 @@ def test_bench_compares_contenders_that_train_the_same_thing(tmp_path, capsys):
     ours, theirs = case.contenders["modgrok"], case.contenders["jax one-hot"]
     assert ours.modgrok_is_faster_by == 1 and len(ours.by_round) == 2
     assert theirs.modgrok_is_faster_by == pytest.approx(ours.network_steps_per_second / theirs.network_steps_per_second)
-    assert ours.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=0.1)
+    assert ours.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=0.03), "on its own rows"
     assert ours.loss_after_20_steps < 0.95 / 11
     scanned = case.contenders["jax vmap scan"]
     assert scanned.loss_after_20_steps == pytest.approx(theirs.loss_after_20_steps, rel=1e-4), "the same first network"

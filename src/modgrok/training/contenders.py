@@ -77,7 +77,11 @@ class Case:
 
     def split(self) -> tuple[Float[np.ndarray, "row input"], Float[np.ndarray, "row p"]]:
         """One-hot inputs and targets of the training rows, for the contenders that multiply by them."""
-        rows = np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows]
+        return self.one_hot(np.random.default_rng(0).permutation(self.modulus**2)[: self.train_rows])
+
+    def one_hot(
+        self, rows: Int[np.ndarray, "row"]
+    ) -> tuple[Float[np.ndarray, "row input"], Float[np.ndarray, "row p"]]:
         identity = np.eye(self.modulus, dtype=np.float32)
         inputs = np.concatenate([identity[rows // self.modulus], identity[rows % self.modulus]], axis=1)
         return inputs, identity[self.table[rows]]
@@ -102,7 +106,8 @@ def modgrok_loop(case: Case, fused: bool | None = None) -> Train:
         start_all(shape, chunk, tables[: chunk.seed.size], own, None) for chunk, own in zip(chunks, places, strict=True)
     ]
     states = [state for _, state in started]
-    inputs, targets = (jnp.asarray(array) for array in case.split())
+    own_rows = np.asarray(started[0][0].shuffled[0, : case.train_rows])  # those that the first network trains on
+    inputs, targets = (jnp.asarray(array) for array in case.one_hot(own_rows))
 
     def train(steps: int) -> float:
         for k, (chunk, (examples, _)) in enumerate(zip(chunks, started, strict=True)):
