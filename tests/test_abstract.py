@@ -52,9 +52,9 @@ def test_claims_are_counted_by_their_verdicts():
     [
         (
             [0.5] * 12,
-            "learned in 0 of 1 cases by 1 settings",
+            "learned in 0 of 1 cases by 1 settings of architecture, loss, optimiser and regulariser modulo 23,",
         ),
-        ([0.1] * 6 + [1.0] * 6, "learned in 1 of 1 cases by 1 settings"),
+        ([0.1] * 6 + [1.0] * 6, "learned in 1 of 1 cases by 1 settings of architecture, "),
     ],
 )
 def test_the_sentence_on_the_strong_hypothesis_follows_from_the_rows(curve, words):

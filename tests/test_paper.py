@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from math import exp
 
 import numpy as np
@@ -32,7 +33,8 @@ def test_the_first_row_of_table1(capsys, tmp_path, monkeypatch):
     check_table1(ItemResult.from_json(printed), [PUBLISHED[0], PUBLISHED[3]])
     assert printed["files"] == [str(tmp_path / "table1.json")]
     assert isinstance(printed["seconds"], float)
-    assert printed["why"].startswith("errors within ")
+    assert (within := re.match(r"errors within (\d+) %", printed["why"]))
+    assert printed["measured"]["largest_deviation"] <= int(within[1]) / 100, "what is said is true, not rounded down"
     assert json.loads((tmp_path / "table1.json").read_text()) == printed
 
 

@@ -98,12 +98,30 @@ def test_what_is_open_is_named_with_what_would_settle_it():
     curves = points("A", RISING) + points("A", GROKKED, seed=1) + points("B", RISING)
     result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}) + rows("B", {POLYNOMIAL: 0.4}), curves)
     assert strong.summarise(result).why.endswith(
-        f"2 are open and none at rest below 99 %. Open is {POLYNOMIAL} mod 23 in A (75.0 % in the best mean over "
-        "seeds, 99 % by 1 of 2 seeds) and in B (50.0 % in the best mean over seeds): it was trained for 12 times the "
-        "usual steps, of a budget of 40 times, and more steps of the same training would settle it"
+        f"2 are open and none at rest below 99 %. Open is {POLYNOMIAL} mod 23 in A (75.0 % at most, 99 % by 1 "
+        "of 2 seeds) and in B (50.0 % at most): it was trained for 12 times the usual steps, of a budget of 40 times, "
+        "and more steps of what is still rising would settle it"
+    )
+    assert (
+        strong.summarise(result).measured
+        == "learned 0 of 2 times, in 2 settings modulo 23 that learn n1 + n2 and n1 n2"
     )
     learned = strong_result.result_of(rows("A"), [])
     assert strong.summarise(learned).why.endswith("none are open and none at rest below 99 %")
+
+
+def test_where_the_best_look_is_at_rest_the_doubt_is_about_those_that_are_not():
+    """Two shares of the table: one rests at 50 %, the other is at 40 % and rising."""
+    curves = points("A", RESTING, fraction=0.8) + points("A", [0.8 * value for value in RISING])
+    result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.1}), curves)
+    assert findings(result)[POLYNOMIAL] == "still rising"
+    assert "in A (50.0 % at most, at rest, and 40.0 % where it is still rising): " in result.measured["doubt"]
+
+
+def test_settings_are_counted_modulo_each_number():
+    settings = [{"modulus": p, "controls_pass": ok} for p, ok in ((97, True), (97, True), (23, True), (23, False))]
+    assert strong_words.counted(settings) == "2 settings modulo 97 and 1 modulo 23"
+    assert strong_words.counted(settings[3:]) == "no settings"
 
 
 def test_where_all_seeds_or_none_have_learned_the_words_name_no_part_of_them():

@@ -111,8 +111,8 @@ def test_the_page_says_what_was_found(folder):
         '<span class="verdict good">reproduced</span>',
         '<span class="verdict mixed">partly reproduced</span>',
         '<span class="verdict mixed">undecided</span>',
-        "not so here: the mean IPR rises monotonically while the network groks (it falls by 0.10, since the "
-        "readouts learn the mean of the answers first; without that constant it falls by 0.1000 at most until",
+        "it does not hold here that the mean IPR rises monotonically while the network groks (it falls by 0.10, since "
+        "the readouts learn the mean of the answers first; without that constant it falls by 0.1000 at most until",
         "962 neurons with error below",
         "Finding: exact and proved",
         "Circuits learn 0 of 14 cases from scratch",

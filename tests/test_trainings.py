@@ -33,7 +33,7 @@ def test_a_training_is_compared_with_the_captions(result):
     assert (result.verdict is Verdict.REPRODUCED) == all(claims.values())
     broken = [note for note in result.notes if note.startswith("Not so here")]
     assert len(broken) == sum(not holds for holds in claims.values())
-    assert ("not so here" in summarise(result).why) == bool(broken)
+    assert ("does not hold here" in summarise(result).why) == bool(broken)
     assert result.measured["ipr"] > result.rows[0]["ipr"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from modgrok.reproduction.item import ItemResult, Verdict
+from modgrok.reproduction.strong_words import counted
 from modgrok.results import percent
 
 Results = Mapping[str, ItemResult]
@@ -55,14 +56,13 @@ def same_mathematics(results: Results) -> str:
 def strong_hypothesis(results: Results) -> str:
     if "strong" not in results:
         return ""
-    measured = results["strong"].measured
-    found = measured["in_class"]
+    found = results["strong"].measured["in_class"]
     learned = sum(count for name, count in found.items() if name.startswith("learned"))
     rising = found["still rising"] + found["not trained on"]
     return (
         f"Polynomials of the form h(g1(n1) + g2(n2)) are learned in {learned} of {sum(found.values())} cases by "
-        f"{measured['settings_that_learn_the_controls']} settings of architecture, loss, optimiser and regulariser, "
-        f"some of them with more steps or more of the table; {rising} cases are still rising at the last step, and "
+        f"{counted(results['strong'].rows, 'settings of architecture, loss, optimiser and regulariser')}, some with "
+        f"more steps or more of the table; {rising} cases are still rising at the last step, and "
         f"{found['at rest'] or 'none'} came to rest below 99 %."
     )
 

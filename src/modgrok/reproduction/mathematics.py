@@ -162,7 +162,8 @@ def summarise(result: ItemResult) -> Summary:
     worst: Any = {name: min(row[name] for row in rows) for name in ("common", "snapped")}
     error = max(row["phase_error"] for row in rows)
     trained = {row["model"]: row["analytical"] for row in result.measured["others"] if row["kind"] == "trained"}
-    others = "; of the logits " + ", ".join(f"{share} ({model})" for model, share in trained.items()) if trained else ""
+    shares = ", ".join(f"{share} ({model})" for model, share in trained.items())
+    others = f"; of the variance of the logits {shares} has the analytical form" if trained else ""
     return Summary(
         "trained networks learn weights similar to the analytical solution",
         f"{percent(worst['common'], 0)} of the living neurons have one frequency, phases add up to {error:.2g} rad, "

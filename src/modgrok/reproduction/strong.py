@@ -28,6 +28,7 @@ from modgrok.reproduction.item import Effort, ItemResult, Summary
 from modgrok.reproduction.strong_longer import KINDS, is_late, looks_of, train_looks
 from modgrok.reproduction.strong_plan import MEASURED, Group, Rows, ensemble, groups, key, read_rows, write_rows
 from modgrok.reproduction.strong_result import not_learned, result_of, summaries
+from modgrok.reproduction.strong_words import counted
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics
 from modgrok.workers import in_window
@@ -114,10 +115,9 @@ def summarise(result: ItemResult) -> Summary:
     cases = sum(found.values())
     learned = sum(count for name, count in found.items() if name.startswith("learned"))
     open_cases, doubt = found["still rising"] + found["not trained on"], result.measured["doubt"]
-    settings = f"{result.measured['settings_that_learn_the_controls']} settings that learn n1 + n2 and n1 n2"
     return Summary(
         "every standard network reaches 100 % on h(g1 + g2)",
-        f"learned {learned} of {cases} times, in {settings}",
+        f"learned {learned} of {cases} times, in {counted(result.rows)} that learn n1 + n2 and n1 n2",
         f"{result.measured['networks']:,} networks; of {cases} cases in the class {found['learned']} are learned "
         f"within the usual steps, {found['learned late']} with more steps, {found['learned with more of the table']} "
         f"with more of the table; {open_cases or 'none'} are open and {found['at rest'] or 'none'} at rest below 99 %"

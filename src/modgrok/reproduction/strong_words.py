@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from modgrok.reproduction.item import Values
+from modgrok.reproduction.rest import Outcome
 from modgrok.reproduction.strong_longer import REACHES
 from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
 from modgrok.results import percent
@@ -65,17 +66,31 @@ def nearest(settings: Rows) -> Iterator[str]:
                 yield f"Some seeds have learned {where}, {look_words(look)}."
 
 
+def counted(settings: Rows, what: str = "settings") -> str:
+    """How many settings learn both controls, modulo each number: 19 settings modulo 97 and 8 modulo 23."""
+    moduli = [setting["modulus"] for setting in settings if setting["controls_pass"]]
+    counts = (f"{moduli.count(modulus)} modulo {modulus}" for modulus in dict.fromkeys(moduli))
+    return " and ".join(counts).replace(" ", f" {what} ", 1) or f"no {what}"
+
+
 def doubt(settings: Rows) -> str:
     """What is open, and what would settle it; nothing where nothing is."""
     found: dict[str, list[str]] = {}
     for _, cell in open_cells(settings):
-        partly = (look for look in cell["looks"] if look["seeds_learned_at"])
-        seeds = (f", 99 % by {len(look['seeds_learned_at'])} of {look['seeds']} seeds" for look in partly)
-        reached = f"{percent(cell['accuracy_at_last'], 1)} in the best mean over seeds{''.join(seeds)}"
         polynomial = f"{cell['polynomial']} mod {cell['modulus']}"
-        found.setdefault(polynomial, []).append(f"{cell['setting']} ({reached})")
+        found.setdefault(polynomial, []).append(f"{cell['setting']} ({reached(cell)})")
     cases = (f"{polynomial} in {' and in '.join(names)}" for polynomial, names in found.items())
     return f"Open is {'; '.join(cases)}: {remedy(settings)}" if found else ""
+
+
+def reached(cell: Values) -> str:
+    """How far an open case has come; where its best look is at rest, also how far what is still rising has."""
+    looks, words = cell["looks"], f"{percent(cell['accuracy_at_last'], 1)} at most"
+    if any(look["outcome"] == Outcome.REST and look["accuracy"] == cell["accuracy_at_last"] for look in looks):
+        rising = max(look["accuracy"] for look in looks if look["outcome"] == Outcome.RISING)
+        words += f", at rest, and {percent(rising, 1)} where it is still rising"
+    partly = (look for look in looks if look["seeds_learned_at"])
+    return words + "".join(f", 99 % by {len(look['seeds_learned_at'])} of {look['seeds']} seeds" for look in partly)
 
 
 def open_cells(settings: Rows) -> list[tuple[Values, Values]]:
@@ -93,7 +108,7 @@ def remedy(settings: Rows) -> str:
     times = high if low == high else f"{low} to {high}"
     budget = "the whole budget" if min(most) >= REACHES[-1] else f"of a budget of {REACHES[-1]} times"
     trained = f"it was trained for {times} times the usual steps, {budget}"
-    return f"{trained}, and more steps of the same training would settle it"
+    return f"{trained}, and more steps of what is still rising would settle it"
 
 
 def outside(settings: Rows) -> Iterator[str]:

@@ -6,6 +6,7 @@ makes the correct logit 3/4 at S = 3. Both are measured, over several draws of t
 
 from __future__ import annotations
 
+from math import ceil
 from statistics import fmean
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
@@ -80,6 +81,6 @@ def summarise(result: ItemResult) -> Summary:
     return Summary(
         f"error {errors['published_mse']}; accuracy 100 %",
         f"error {errors['mse_table']}; accuracy {100 * accuracy:g} %",
-        f"errors within {100 * result.measured['largest_deviation']:.0f} % with A = N^(−1/(S+1)); the printed "
+        f"errors within {ceil(100 * result.measured['largest_deviation'])} % with A = N^(−1/(S+1)); the printed "
         f"amplitude gives {errors['mse_printed']}",
     )

@@ -282,6 +282,6 @@ def summarise(result: ItemResult) -> Summary:
     return Summary(
         accuracies("published_test_accuracy"),
         accuracies("test_accuracy"),
-        f"{len(trained)} rows (modulo {moduli}); {compared[losses]}; outside the class accuracies are within "
+        f"{len(trained)} rows (modulo {moduli}); {compared[losses]}; outside the class every network is within "
         f"{100 * result.measured['largest_distance_from_twins_and_guesses']:.1f} points of twins and guesses",
     )

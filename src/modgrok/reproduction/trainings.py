@@ -2,9 +2,9 @@
 
 The captions say that the mean IPR rises monotonically while the network groks. The paper's IPR counts frequency zero
 as a wave like any other. But a network first learns the mean of the answers, a constant: the share of frequency zero
-in the readouts swells and shrinks again before any wave is there, and takes the mean IPR with it. So the claim is
-judged by the waves alone, frequency zero left out, until the test rows are learned; what the mean IPR with the
-constant does, and what weight decay does to it afterwards, is told in notes.
+in the readouts swells and shrinks again before any wave is there, and takes the mean IPR with it. The claim is judged
+by the paper's own IPR; what the waves alone do, frequency zero left out, until the test rows are learned, and what
+weight decay does to them afterwards, is told beside it.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ def summarise(result: ItemResult) -> Summary:
     measured = result.measured
     failed = [claim for claim, holds in measured["claims"].items() if not holds]
     first, last = (result.data["curves"]["ipr_alive"][k] for k in (0, -1))
-    why = "all claims of the caption hold" if not failed else f"not so here: {'; '.join(failed)}"
+    why = "all claims of the caption hold" if not failed else f"it does not hold here that {' and that '.join(failed)}"
     if MONOTONE in failed:
         why += (
             f" (it falls by {measured['fall_of_ipr']:.2f}, since the readouts learn the mean of the answers first; "
