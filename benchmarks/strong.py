@@ -15,7 +15,7 @@ from modgrok.files import read_json, whole_file, write_text
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.rest import FALL, POINTS, RISE
 from modgrok.reproduction.strong import stored_result, summarise
-from modgrok.reproduction.strong_longer import REACHES
+from modgrok.reproduction.strong_longer import BEYOND, REACHES
 from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, TABLE2
 from modgrok.reproduction.strong_result import IN_CLASS
 from modgrok.reproduction.strong_words import (
@@ -58,6 +58,7 @@ def page(result: ItemResult) -> str:
             points=POINTS,
             rise=RISE,
             reaches="{}, {} and {}".format(*REACHES),
+            beyond=BEYOND,
             **{name: share(value) for name, value in {"learned": LEARNED, "fall": FALL, "more": MORE}.items()},
         ),
         *outside_words(settings),
@@ -211,10 +212,11 @@ them.
 REST = """\
 **When is a training over?** A network has learned once the median of {points} measurements in a row is {learned}. Where
 that did not happen within the usual steps, it was trained on, to {reaches} times the steps, also on {more} of the
-table and with other rates; what no training had learned went on to the end of that budget before all else. The level
-of a network at the end is compared with that at half of its steps: if twice the steps raised the test accuracy by
-{rise:.2f} or lowered the test loss by {fall}, it is *still rising*, else it is *at rest*. No finite curve excludes that
-a network groks later.
+table and with other rates; what no training had learned went on to the end of that budget before all else, and to
+{beyond} times the steps where one seed had learned it by then and another had not. The level of a network at the end
+is compared with that at half of its steps: if twice the steps raised the test accuracy by {rise:.2f} or lowered the
+test loss by {fall}, it is *still rising*, else it is *at rest*. No finite curve excludes that a network groks
+later.
 """
 LAW = """\
 **The loss law**: does the final training loss order the test accuracies? {laws}

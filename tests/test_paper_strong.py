@@ -227,6 +227,21 @@ def test_a_look_is_over_where_another_with_no_more_of_the_table_has_learned():
     assert not strong_longer.is_over(more, looks, strong_longer.looks_in(points("A", [0.5] * 8, fraction=0.8)), 10)
 
 
+def test_a_look_that_one_network_has_learned_and_another_has_not_goes_on_beyond_the_budget():
+    group = strong_plan.first_look("A", TrainConfig("n1 + n2", 23, width=8, steps=10), 2)
+    cell = {"polynomial": POLYNOMIAL, "accuracy": 0.5, "learning_rate": 0.01, "weight_decay": 1.0}
+    looks = strong_longer.looks_of(group, [cell], strong_longer.KINDS[0])
+    rising, learned = [0.01 * k for k in range(1, 41)], [0.02 * k for k in range(1, 37)] + [1.0] * 4
+
+    def is_over_beyond(*curves: list[float]) -> bool:
+        stored = [row for seed, curve in enumerate(curves) for row in points("A", curve, seed=seed)]
+        return strong_longer.is_over(looks[0], looks, strong_longer.looks_in(stored), strong_longer.BEYOND)
+
+    assert is_over_beyond(rising, rising) and is_over_beyond(learned, learned)
+    assert not is_over_beyond(rising, learned)
+    assert is_over_beyond(rising * 2, learned + [1.0] * 40), "that far it has gone"
+
+
 def test_a_setting_that_fails_a_control_is_no_evidence():
     weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}), [])
     assert weak.rows[0]["finding"] == "settings too weak"

@@ -61,8 +61,7 @@ def draw_losses(axes: Axes, curves: Columns) -> None:
     for name, colour in (("train", TRAIN), ("test", TEST)):
         plot_known(axes, curves, f"{name}_loss", color=colour, label=name)
     axes.set(yscale="log", xlabel="steps", ylabel="loss")
-    if axes.get_legend_handles_labels()[0]:  # a training that diverged at once has no loss to show
-        axes.legend()
+    legend_beside_letter(axes)
 
 
 def draw_accuracies(axes: Axes, curves: Columns) -> None:
@@ -73,7 +72,24 @@ def draw_accuracies(axes: Axes, curves: Columns) -> None:
     if np.ptp(np.asarray(curves["alive"])) > 0:
         plot_known(axes, curves, "ipr_alive", color=PERIODIC, linestyle="--", label="IPR, living")
     axes.set(xlabel="steps", ylabel="accuracy, IPR", ylim=(-0.02, 1.04))
-    axes.legend(loc="lower right", handlelength=1.4)
+    legend_beside_letter(axes)
+
+
+def legend_beside_letter(axes: Axes) -> bool:
+    """A legend above the axes, off the data, right of the panel's letter; False if there is nothing to tell, as in a
+    training that diverged at once."""
+    count = len(axes.get_legend_handles_labels()[0])
+    if count:
+        axes.legend(
+            loc="lower right",
+            bbox_to_anchor=(1, 1),
+            borderaxespad=0.2,
+            ncols=2 if count == 4 else count,
+            columnspacing=0.9,
+            handlelength=1.1,
+            handletextpad=0.5,
+        )
+    return count > 0
 
 
 def plot_known(axes: Axes, curves: Columns, name: str, **style: Any) -> None:
@@ -88,7 +104,7 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
     """Histograms of IPR_k over neurons; those that weight decay has killed are left out of the final one."""
     alive = np.asarray(neurons["alive"], bool)
     final = np.asarray(neurons["ipr_final"], float)[alive]
-    died = f" ({final.size} of {alive.size} alive)" if final.size < alive.size else ""
+    died = f", {final.size:,} alive" if final.size < alive.size else ""
     for values, colour, label in (
         (np.asarray(neurons["ipr_initial"], float), INITIAL, "initial"),
         (final, PERIODIC, "final" + died),
@@ -98,8 +114,5 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             shares = np.full(known.size, 1 / known.size)
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
-    axes.margins(y=0.4)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(loc="upper center")
-    else:
+    if not legend_beside_letter(axes):
         axes.text(0.5, 0.5, "none: these weights are\nno waves in any order", transform=axes.transAxes, ha="center")

@@ -2,9 +2,10 @@
 
 A look is a polynomial in a setting with one learning rate and weight decay on one share of the table; its networks
 train side by side from the beginning, and are measured along the way. All looks go to ten times the usual steps, then
-those that are not over go on, the best before the others, to twenty times and to the budget of forty. A look is over
-where its polynomial has been learned, here or by another look that saw no more of the table, or is at rest. Polynomials
-that no look has learned go before all others, up to the budget. Curves are stored as rows of one Parquet file, the
+those that are not over go on, the best before the others, to twenty times and to the budget of forty, and to eighty
+where one network has learned the polynomial by then and another has not. A look is over where its polynomial has been
+learned, here or by another look that saw no more of the table, or is at rest. Polynomials that no look has learned go
+before all others, up to the budget. Curves are stored as rows of one Parquet file, the
 state of every look with its curve as a checkpoint beside it, so a call with a time limit can be repeated until nothing
 is open. A look whose checkpoint is lost begins anew, and what was stored of it stays until it has come as far.
 """
@@ -42,6 +43,8 @@ from modgrok.workers import in_window
 
 REACHES = (10, 20, 40)
 """Steps after which a look is judged, in units of the usual ones; the last is the budget."""
+BEYOND = 80
+"""How far a look goes on that some of its networks have learned within the budget, and others have not."""
 EVERY = 4
 """Measurements within the usual number of steps."""
 KINDS = (
@@ -120,7 +123,7 @@ def train_looks(
             state = path.read_bytes() if path.exists() else None
             yield Stretch(look, reach, state, left)
 
-    for only_open, reach in product((True, False), REACHES):
+    for only_open, reach in product((True, False), (*REACHES, BEYOND)):
         if (first := next(ahead := stretches(reach, only_open), None)) is None:
             continue
         with closing(workers_for(train_on, THREADS, ray)) as workers:
@@ -128,7 +131,7 @@ def train_looks(
                 write_bytes(checkpoint(folder, look), state)
                 points[name_of(look)] = max(found, points.get(name_of(look), []), key=len)
                 write_rows(folder / STORE, [row for rows in points.values() for row in rows])
-                progress(sum(is_over(other, looks, points, REACHES[-1]) for other in looks), len(looks))
+                progress(sum(is_finished(other, looks, points) for other in looks), len(looks))
     return [row for look in looks for row in points.get(name_of(look), [])]
 
 
@@ -163,10 +166,15 @@ def train_on(stretch: Stretch) -> tuple[Rows, bytes]:
 # ------------------------------------------------------------------------------------------ what is over
 
 
+def is_finished(look: Group, looks: list[Group], points: Points) -> bool:
+    """Whether a look is trained no more."""
+    return all(is_over(look, looks, points, reach) for reach in (REACHES[-1], BEYOND))
+
+
 def is_over(look: Group, looks: list[Group], points: Points, reach: int) -> bool:
     """Whether a look need not be trained up to `reach` times the usual steps."""
     steps = max((row["step"] for row in points.get(name_of(look), [])), default=0)
-    if steps >= reach * usual_steps(look):
+    if steps >= reach * usual_steps(look) or (reach == BEYOND and not is_partly_learned(look, points)):
         return True
     rivals = [other for other in looks_at_same(look, looks) if other.fractions <= look.fractions]
     if any(worst(other, points) in GOOD for other in rivals):
@@ -177,6 +185,11 @@ def is_over(look: Group, looks: list[Group], points: Points, reach: int) -> bool
 def is_learned(look: Group, looks: list[Group], points: Points) -> bool:
     """Whether some look at the same polynomial in the same setting has learned it, on whatever share of the table."""
     return any(worst(other, points) in GOOD for other in looks_at_same(look, looks))
+
+
+def is_partly_learned(look: Group, points: Points) -> bool:
+    """Whether one of a look's networks has learned its polynomial."""
+    return any(outcome in GOOD for outcome in outcomes(points.get(name_of(look), []), usual_steps(look)))
 
 
 def looks_at_same(look: Group, looks: list[Group]) -> list[Group]:
