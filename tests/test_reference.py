@@ -22,7 +22,8 @@ from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.networks.description import Learned
 from modgrok.report import reproducing
-from modgrok.reproduction.registry import ITEMS
+from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.registry import ALL, ITEMS
 from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
 from modgrok.training.inspecting import inspect
@@ -56,7 +57,10 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("verify", ""): ("verify", "net.safetensors"),
     ("predict", ""): ("predict", "net.safetensors", "3", "4"),
     ("export", ""): ("export", "net.safetensors", "--to", "torch"),
-    ("sweep", ""): ("sweep", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "swept"),
+    ("sweep", ""): (
+        *("sweep", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2"),
+        *("--learning-rate", "0.005,0.01", "--out", "swept"),
+    ),
     ("train", "EXPRESSION --seeds N"): (
         "train",
         "n1 + n2",
@@ -87,7 +91,12 @@ OUTSIDE = ("classify", "n1^2 + n1 n2 + n2^2", "--mod", "7")
 MAPS = {
     "settings": "by setting: its value, or its value in each of several runs",
     "plan": "a census's TOML file",
-    "columns": "headings by column of a table",
+    "varied": "by setting: the values that a sweep tries",
+    "rows": "of a table, by column; those of a query are what was asked for",
+    "columns": "of a table, their headings",
+    "published": "in the words of one item of the paper",
+    "measured": "the same",
+    "data": "what the figures of one item need",
     "numbers": "columns of a comparison: by metric, a value for each run",
     "measures": "columns of a film: by measure, a value for each step",
     "outcomes": "by outcome",
@@ -163,19 +172,19 @@ def key_kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 
 def test_a_key_has_one_type_wherever_it_stands(printed, workplace):
-    """In every command, and in what other calls of these print: a film, an expert that was trained, a refutation."""
+    """In every command, and in what other calls of these print: a film, a trained expert, a refutation, every item."""
     network = compile("n1 + n2", 5)
     learned = replace(network.plan[0], learned=Learned("n1 + n2", 0.5, 1.0))
     more = {
         "inspect, a run": inspect(workplace / "trained-runs" / "a").to_json(),
         "mix, trained": replace(network, plan=(learned,)).to_json(),
-    }
+    } | {f"paper {item.name}": read_recorded(item.name).result.to_json() for item in ALL if item.recorded_by}
     calls = {" ".join(words): printed(*words) for words in (*INVOCATIONS.values(), OUTSIDE)}
     places: dict[str, dict[str, str]] = defaultdict(dict)
     for call, found in (calls | more).items():
         for name, kind in key_kinds(found):
             places[name].setdefault(kind, call)
-    assert {"film", "learned", "measures", "experts[]"} <= set(places)
+    assert {"film", "learned", "measures", "further_tables[]"} <= set(places)
     assert {name: kinds for name, kinds in places.items() if len(kinds) > 1} == {}
 
 

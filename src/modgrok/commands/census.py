@@ -58,7 +58,7 @@ LAW = {
     "error_one_curve_half": "the same at half of the table; or `null`",
     "error_left_out": "of one curve at the settings that are left out; or `null`",
     "errors_held_out": "one object for each of `tables`, `families`, `moduli` and `widths` as `held_out`: `networks`, "
-    "`error`, and `error_by_group`, each held out",
+    "`error`, and `error_by_group`, with one after the other held out",
     "errors_by_normalisation": "one object for each: `one_curve_over` what, `error_first_half` of the tables, on which "
     "one is chosen, and `error_second_half`",
     "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
@@ -83,7 +83,7 @@ KEYS = {
     | {
         "accuracy_by_family": "at half of the table, one object for each: `family`, `networks`, `mean`, "
         "`lower_quartile`, `median`, `upper_quartile`, `learned_share` (of those that reached 99 %)",
-        "verdicts": "one object for each `verdict`: `networks`, and how many of them came to each of the `outcomes`",
+        "verdicts": "one object for each `verdict`: `networks`, and by `outcomes` how many of them came to each",
         "surprises": "tables in the class that were not learned, and outside it that were: `networks`, `tables`, and "
         "the strongest as `shown`",
         "predictors": "what tells the accuracy, best first: `predictor`, `meaning`, `training_free`, `error`, "

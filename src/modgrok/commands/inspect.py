@@ -48,10 +48,10 @@ KEYS = {
     "experts": "the same keys for each expert, with `multipliers`, `offset`, `ipr_by_block` (mean IPR of each block, "
     "`null` where no order makes it a wave) and `neurons_per_frequency`",
     "logits": "what the logits compute (docs/inspect.md has the formulas): `order`, `why` (there is no analytical form "
-    "to compare with, or `null`), `group_order` (m), `rows_placed` and `classes` that have places, `analytical_share`, "
-    "`sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, `loss` (its name), "
-    "`full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, `excluded_accuracy` "
-    "(each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over two inputs: "
+    "to compare with, or `null`), `group_order` (m), `rows_placed` and `classes` (how many have places), "
+    "`analytical_share`, `sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, "
+    "`loss` (its name), `full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, "
+    "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over two inputs: "
     "`order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
     "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
     "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "

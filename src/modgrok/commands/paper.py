@@ -33,7 +33,7 @@ KEYS = {
         "notes": "what else is to be said",
         "columns": "keys of `rows` that are printed, and their headings",
         "rows": "one object for each row of the table",
-        "further_tables": "after that one tables: `caption`, `columns`, `rows`",
+        "further_tables": "tables after that one: `caption`, `columns`, `rows`",
         "data": "what the figures are drawn from, such as learning curves",
         "files": "paths of what was written",
         "seconds": "how long it took",

@@ -28,7 +28,7 @@ class Median(Result):
     """A combination of settings over its seeds: medians of the last metrics, and bands of the test accuracy.
 
     `grokked` is the share of the seeds that reached 99 % of the test rows, `grokked_at` the median step at which they
-    did: None where less than half of them do.
+    did: None where less than half of them do. `network_numbers` tell the rows of the `networks` that it is over.
     """
 
     settings: Mapping[str, Any]
