@@ -51,8 +51,8 @@ KEYS = {
     "to compare with, or `null`), `group_order` (m), `rows_placed` and `classes` (how many have places), "
     "`analytical_share`, `sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, "
     "`loss` (its name), `full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, "
-    "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over two inputs: "
-    "`order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
+    "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over "
+    "two inputs: `order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
     "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
     "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "
     "the mean share for each token)",
