@@ -13,11 +13,11 @@ from typing import Any
 from modgrok.figures.style import FILE_DPI
 from modgrok.files import read_json, whole_file, write_text
 from modgrok.reproduction.item import ItemResult
-from modgrok.reproduction.rest import FALL, POINTS, RISE
+from modgrok.reproduction.rest import FALL, POINTS, RISE, level
 from modgrok.reproduction.strong import stored_result, summarise
-from modgrok.reproduction.strong_longer import BEYOND, REACHES
-from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, TABLE2
-from modgrok.reproduction.strong_result import IN_CLASS
+from modgrok.reproduction.strong_longer import BEYOND, REACHES, STORE, columns_of, looks_in, networks_in
+from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, SETTINGS, TABLE2, read_rows
+from modgrok.reproduction.strong_result import IN_CLASS, look_summary
 from modgrok.reproduction.strong_words import (
     MODELS,
     accuracies,
@@ -28,6 +28,7 @@ from modgrok.reproduction.strong_words import (
     outside,
     span_of,
 )
+from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import LEARNED
 
 HERE = Path(__file__).parent
@@ -80,6 +81,7 @@ def page(result: ItemResult) -> str:
             ("setting", "polynomial", "mod", "at first", "table", "rate", "decay", "seeds", "steps", "test", "outcome"),
             (row for cell in cells if cell["finding"] in IN_CLASS for row in look_rows(cell)),
         ),
+        twice_words(),
         "## Outside the class",
         OUTSIDE_WORDS,
         table(
@@ -162,6 +164,27 @@ def look_rows(cell: dict[str, Any]) -> Iterable[tuple[str, ...]]:
         )
 
 
+def twice_words() -> str:
+    """What a look came to that was trained twice: one that is not over and has lost its checkpoint begins anew."""
+    first = read_rows(RESULTS / "strong-first-try.parquet")
+    ((name, points),) = looks_in(first).items()
+    setting, modulus, polynomial, *_ = name
+    usual = TrainConfig(polynomial, modulus, **SETTINGS[setting]).steps
+    again = looks_in(read_rows(RESULTS / STORE))[name]
+    before, now = look_summary(points, usual), look_summary(again, usual)
+    return TWICE.format(
+        setting=setting,
+        modulus=modulus,
+        polynomial=polynomial,
+        fraction=share(before["fraction"]),
+        steps=f"{before['steps']:,}",
+        outcome=outcome_words(before),
+        steps_now=f"{now['steps']:,}",
+        levels=" and ".join(percent(level(columns_of(rows), "test_accuracy")) for rows in networks_in(again).values()),
+        outcome_now=outcome_words(now),
+    )
+
+
 def outside_rows(strong: Rows) -> Iterable[tuple[str, ...]]:
     for modulus in moduli(strong):
         settings = of_modulus(strong, modulus)
@@ -226,12 +249,17 @@ with those of a census.
 LOOKS_WORDS = """\
 A row for each share of the table, learning rate and weight decay with which it was trained on; `test` is the level at
 the last step, the mean over the seeds. A look has learned where all of its seeds have. It ends there, at rest, at the
-end of the budget, or where another look with no more of the table has learned its polynomial; where one with more of
-the table has, it went as far as the GPU time did.
+end of the budget, or where another look with no more of the table has learned its polynomial.
 """
 SETTINGS_WORDS = """\
 `variants` are those that learn both controls, of those tried; `controls` is the worse control of the best variant;
 `loss law` is Spearman's rank correlation of final training loss and test accuracy, the median over the variants.
+"""
+TWICE = """\
+**The same seeds, twice.** {polynomial} modulo {modulus} in {setting}, on {fraction} of the table, had been trained
+before for {steps} steps: {outcome}. So it was to go on, and since its checkpoint was lost it began anew. After
+{steps_now} steps its networks are at {levels}: {outcome_now}. On a GPU the gradients of an ensemble are summed in an
+order that is not fixed, so a seed is not one training but one of many, and so late they come out far apart.
 """
 OUTSIDE_WORDS = """\
 Lowest and highest test accuracy of each kind of network, over the settings that learn both controls; `twins and

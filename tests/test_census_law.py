@@ -40,9 +40,11 @@ def test_one_curve_serves_all_settings_of_a_planted_law(census):
     assert found.error_left_out is None and found.networks_left_out == 0
     held = {each.held_out: each for each in found.errors_held_out}
     assert held["tables"].error == found.error_one_curve and set(held) == {"tables", "families", "moduli", "widths"}
-    assert held["families"].error == pytest.approx(0.01, abs=0.005) and set(held["families"].errors) == set(FAMILIES)
-    assert held["moduli"].errors["61"] < 0.1, "between two others"
-    assert set(held["widths"].errors) == {"250", "500"} and held["widths"].networks == 720
+    assert held["families"].error == pytest.approx(0.01, abs=0.005) and set(held["families"].error_by_group) == set(
+        FAMILIES
+    )
+    assert held["moduli"].error_by_group["61"] < 0.1, "between two others"
+    assert set(held["widths"].error_by_group) == {"250", "500"} and held["widths"].networks == 720
     best = min(found.errors_by_normalisation, key=lambda row: row.error_first_half)
     assert best.one_curve_over == "odds over those of random tables" and best.error_second_half < 0.02
     assert found.error_own_curves > found.error_one_curve  # forty tables teach a curve less than 720
@@ -64,9 +66,9 @@ def test_expectations_from_tables_are_fitted_and_judged_on_tables_held_out(folde
     """Planted accuracies follow from the effective rank, 0.4 r: the neighbours must find 1 - r² within the noise."""
     found = run("neighbours", "--out", tmp_path, folder)
     law = found.law
-    assert law.networks == 3 * 3 * 40 and (law.modulus, law.fraction) == ((43, 97), (0.3, 0.7))
-    assert law.errors["tables"] < 0.12 and 0.8 < law.coverage["tables"] <= 1
-    assert set(law.errors) == set(law.coverage) == {"tables", "families", "moduli"}
+    assert law.networks == 3 * 3 * 40 and (law.modulus_range, law.fraction_range) == ((43, 97), (0.3, 0.7))
+    assert law.error_held_out["tables"] < 0.12 and 0.8 < law.coverage["tables"] <= 1
+    assert set(law.error_held_out) == set(law.coverage) == {"tables", "families", "moduli"}
     stored = read_columns(tmp_path / POINTS, point_columns(), "")
     assert len(stored["test_accuracy"]) == law.networks and table_law(read_json(tmp_path / LAW)) == law
     with pytest.raises(InputError, match="more than 80 trainings at width 500"):

@@ -96,7 +96,8 @@ def test_a_network_goes_through_compile_verify_and_predict(modgrok):
     assert asked.json == {
         "expression": "n1 + 2 n2",
         "modulus": 11,
-        "inputs": {"n1": 10, "n2": 7},
+        "variables": ["n1", "n2"],
+        "row": [10, 7],
         "value": 2,
         "expected": 2,
         "correct": True,

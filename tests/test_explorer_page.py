@@ -195,6 +195,7 @@ def test_an_input_flows_through_the_plan(page):
     a, b = 12, 34
     steps = [a**4 * b, a**2 * b**2, a * b**3, 2 * a**4 * b + a**2 * b**2, 2 * a**4 * b + a**2 * b**2 + 3 * a * b**3]
     expect(page.locator(".plan .expert .value")).to_have_text([str(step % 97) for step in steps])
+    page.get_by_text(f"n1 = {a}, n2 = {b} gives {steps[-1] % 97}").wait_for()
     page.locator(".plan .expert").first.press("Enter")
     page.get_by_text("Expert e1: what its neurons do").wait_for()
     expect(page.locator(".blocks canvas")).to_have_count(3)

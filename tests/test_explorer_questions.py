@@ -70,7 +70,7 @@ def test_the_flow_of_an_input_ends_in_the_value_that_integers_give_and_frequenci
     for method, n in (("exact", (4, 6)), ("exact", (0, 5))):
         found = asked(networks.flow, expression="2n1^2 n2 + n1", mod="7", method=method, n=f"{n[0]},{n[1]}")
         value = (2 * n[0] ** 2 * n[1] + n[0]) % 7
-        assert found["value"] == found["expected"] == value and found["correct"]
+        assert found["value"] == found["expected"] == value and found["correct"] and found["row"] == list(n)
         logits = floats(found["logits"])
         parts = [floats(part["logits"]) for part in found["by_frequency"]]
         parts += [floats(found["rest"])] if found["rest"] else []

@@ -70,7 +70,7 @@ def test_the_film_is_written_as_a_figure_an_animation_and_a_table(power, tmp_pat
     with Image.open(tmp_path / "film.gif") as gif:
         assert gif.n_frames >= len(STEPS)
     result = json.loads(json.dumps(found.to_json(), allow_nan=False))["film"]
-    assert result["step"] == list(STEPS) and len(result["norm_per_frequency"]) == len(STEPS)
+    assert result["measures"]["step"] == list(STEPS) and len(result["norm_per_frequency"]) == len(STEPS)
     assert found.plot_film().axes and found.film.plot()._repr_png_().startswith(b"\x89PNG")
 
 
@@ -104,5 +104,5 @@ def test_other_models_have_a_film_without_phases():
     film = inspect(frames[-1][1], film=frames).film
     assert np.isfinite(film.measures["ipr"]).all() and not film.known("snapped_accuracy")
     assert np.isfinite(film.measures["excluded_loss_train"]).all()
-    assert film.to_json()["phase_residual_median"] == [None] * len(STEPS)
+    assert film.to_json()["measures"]["phase_residual_median"] == [None] * len(STEPS)
     assert film.plot().axes

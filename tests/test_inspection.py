@@ -236,7 +236,7 @@ def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of
     assert natural["common_frequency_share"] < 0.5 and natural["snapped"]["accuracy"] < 0.5
     inspected = inspect_network(network)
     result = plain(inspected.to_json())
-    assert result["order"] == "witness" and result["experts"][0]["ipr_blocks"][1:] == [None, None]
+    assert result["order"] == "witness" and result["experts"][0]["ipr_by_block"][1:] == [None, None]
     assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
     assert result["snapped"]["accuracy"] == 1
     assert list(inspection_figures(inspected)) == FIGURES

@@ -49,7 +49,7 @@ def test_the_share_is_that_of_what_was_planted_beside_other_things():
     view = logits_view(lookup("n1 + n2", P, waves(f4=2.0) + waves(sign=-1, f4=1.0) + sine))
     assert view.analytical_share == pytest.approx(4 / 6)
     assert view.sum_share == pytest.approx(5 / 6)
-    shares = view.inputs.to_json()
+    shares = view.input_spectrum.to_json()
     assert shares["sum"] == pytest.approx(5 / 6) and shares["difference"] == pytest.approx(1 / 6)
     assert shares["constant"] == pytest.approx(0) and shares["other"] == pytest.approx(0)
 
@@ -77,11 +77,16 @@ def test_the_right_answers_are_the_analytical_form_of_every_function_in_the_clas
         table[0], table[:, 0] = 7.0, -5.0
     view = logits_view(lookup(expression, p, table))
     found = view.to_json()
-    assert (found["order"], found["group_order"], found["rows"], found["classes"]) == (order, group, rows, classes)
+    assert (found["order"], found["group_order"], found["rows_placed"], found["classes"]) == (
+        order,
+        group,
+        rows,
+        classes,
+    )
     assert view.analytical_share == pytest.approx(1)
     assert view.accuracies["full"]["all"] == 1
     assert sum(found["shares"].values()) == pytest.approx(1)
-    assert (found["inputs"] is None) == (variables == 3)
+    assert (found["input_spectrum"] is None) == (variables == 3)
 
 
 def test_noise_has_the_share_that_chance_gives_it():
@@ -127,14 +132,16 @@ def test_a_function_without_witness_is_told_and_gets_its_plain_spectrum():
     assert found["full_loss"]["all"] == pytest.approx(np.log(np.e + p - 1) - 1)  # a logit of 1 among zeros
     assert "no places g1, g2 and h are known" in found["why"] and found["why"] in view.summary()
     kinds = ("constant", "one_input", "sum", "difference", "other")
-    assert sum(found["inputs"][kind] for kind in kinds) == pytest.approx(1)
-    assert found["inputs"]["other"] > 0.5
+    assert sum(found["input_spectrum"][kind] for kind in kinds) == pytest.approx(1)
+    assert found["input_spectrum"]["other"] > 0.5
 
 
 def test_the_strongest_pairs_of_frequencies_are_named_once_and_with_their_sign():
     n1, n2, q = np.indices((P, P, P))
     table = np.cos(2 * np.pi * (2 * n1 - 3 * n2) / P) * np.cos(2 * np.pi * q / P)
-    (pair,) = [pair for pair in logits_view(lookup("n1 + n2", P, table)).inputs.strongest() if pair["share"] > 1e-9]
+    (pair,) = [
+        pair for pair in logits_view(lookup("n1 + n2", P, table)).input_spectrum.strongest() if pair["share"] > 1e-9
+    ]
     assert (pair["f1"], pair["f2"]) == (2, -3) and pair["share"] == pytest.approx(1)
 
 

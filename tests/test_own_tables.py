@@ -212,7 +212,7 @@ def test_a_square_table_is_inspected_in_the_order_of_its_function():
 def test_a_partial_table_of_any_shape_can_be_inspected(partial_run):
     found = inspect(partial_run)
     assert "other numbers of inputs and classes" in found.no_weights_view
-    assert found.logits.inputs.power.shape == PARTIAL.shape
+    assert found.logits.input_spectrum.power.shape == PARTIAL.shape
     assert found.training.sum() == partial_run.train_rows and not found.training[PARTIAL.reshape(-1) < 0].any()
 
 

@@ -77,7 +77,7 @@ MADE_UP = ItemResult(
     notes=("a <note>",),
     columns={"a": "<a>", "b": "b"},
     rows=[{"a": "<1>", "b": 12345, "hidden": True}, {"a": None, "b": 0.5}],
-    tables=(ItemTable("more", {"c": "c"}, [{"c": False}]),),
+    further_tables=(ItemTable("more", {"c": "c"}, [{"c": False}]),),
     data={"curves": {"x": [1.5, 2.0]}},
     why="because",
     seconds=1.5,
@@ -93,12 +93,12 @@ def test_a_result_survives_json():
 
 def test_what_whoever_stores_it_fills_in_may_be_missing_and_other_keys_are_left_out():
     stored = MADE_UP.to_json() | {"of_another_version": 1}
-    for name in ("why", "seconds", "files", "tables", "data"):
+    for name in ("why", "seconds", "files", "further_tables", "data"):
         del stored[name]
-    assert ItemResult.from_json(stored) == replace(MADE_UP, why="", seconds=0.0, files=(), tables=(), data={})
+    assert ItemResult.from_json(stored) == replace(MADE_UP, why="", seconds=0.0, files=(), further_tables=(), data={})
 
 
-@pytest.mark.parametrize("change", [{"verdict": "splendid"}, {"notes": None}, {"tables": [{"rows": []}]}])
+@pytest.mark.parametrize("change", [{"verdict": "splendid"}, {"notes": None}, {"further_tables": [{"rows": []}]}])
 def test_what_is_not_a_result_is_refused(change):
     with pytest.raises(InputError, match="not the result of an item"):
         ItemResult.from_json(MADE_UP.to_json() | change)

@@ -197,8 +197,8 @@ def test_the_nearest_trainings_speak_and_far_ones_do_not():
 
 def test_the_trainings_cover_what_the_docs_say():
     law = trainings().law
-    assert law.modulus == (5, 127) and law.fraction == (0.1, 0.9) and law.networks > 50_000
-    assert law.errors["tables"] < 0.05 and 0.87 < law.coverage["tables"] < 0.96
+    assert law.modulus_range == (5, 127) and law.fraction_range == (0.1, 0.9) and law.networks > 50_000
+    assert law.error_held_out["tables"] < 0.05 and 0.87 < law.coverage["tables"] < 0.96
     assert len(trainings().accuracy) == law.networks and law.made_by.startswith("modgrok census neighbours")
 
 

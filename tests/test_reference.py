@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import redirect_stdout
+from dataclasses import replace
+from functools import cache
+from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from planted_census import plant
@@ -13,10 +20,13 @@ from modgrok import cli
 from modgrok.algebra.function import read_function
 from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
+from modgrok.networks.description import Learned
 from modgrok.report import reproducing
-from modgrok.reproduction.registry import ITEMS
+from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.registry import ALL, ITEMS
 from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
+from modgrok.training.inspecting import inspect
 from modgrok.training.runs import load_run, train
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
@@ -47,7 +57,10 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("verify", ""): ("verify", "net.safetensors"),
     ("predict", ""): ("predict", "net.safetensors", "3", "4"),
     ("export", ""): ("export", "net.safetensors", "--to", "torch"),
-    ("sweep", ""): ("sweep", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "swept"),
+    ("sweep", ""): (
+        *("sweep", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2"),
+        *("--learning-rate", "0.005,0.01", "--out", "swept"),
+    ),
     ("train", "EXPRESSION --seeds N"): (
         "train",
         "n1 + n2",
@@ -72,6 +85,28 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
 }
 """(command, action) and the words of a tiny call, where plan.toml, net.safetensors, runs and a planted census lie."""
 
+OUTSIDE = ("classify", "n1^2 + n1 n2 + n2^2", "--mod", "7")
+"""A call whose object has what the one above lacks: a refutation."""
+
+MAPS = {
+    "settings": "by setting: its value, or its value in each of several runs",
+    "plan": "a census's TOML file",
+    "varied": "by setting: the values that a sweep tries",
+    "rows": "of a table, by column; those of a query are what was asked for",
+    "columns": "of a table, their headings",
+    "published": "in the words of one item of the paper",
+    "measured": "the same",
+    "data": "what the figures of one item need",
+    "numbers": "columns of a comparison: by metric, a value for each run",
+    "measures": "columns of a film: by measure, a value for each step",
+    "outcomes": "by outcome",
+    "error_held_out": "by what was held out",
+    "coverage": "by what was held out",
+}
+"""Objects whose keys are data, and may be spelled like a key of another meaning."""
+
+KINDS = {bool: "boolean", int: "number", float: "number", str: "string", list: "list", dict: "object"}
+
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory):
@@ -82,8 +117,25 @@ def workplace(tmp_path_factory):
     write_certificate(folder / "proof.json", asked, [("additive", decide(asked.table, 5, False))])
     compile("n1 + n2", 5).save(folder / "net.safetensors")
     for seed, name in enumerate("ab"):
-        train("n1 + n2", 5, width=4, steps=2, seed=seed, out=folder / "trained-runs" / name)
+        train("n1 + n2", 5, width=4, steps=2, seed=seed, snapshots=1, out=folder / "trained-runs" / name)
     return folder
+
+
+@pytest.fixture(scope="module")
+def printed(workplace):
+    """What a command prints with --json, by its words; each is called once."""
+
+    @cache
+    def object_of(*words: str) -> dict[str, Any]:
+        text = StringIO()
+        with pytest.MonkeyPatch.context() as patch, redirect_stdout(text):
+            patch.chdir(workplace)
+            patch.setattr(reproducing, "report_items", lambda size: [ITEMS["classes"]])  # the others take minutes
+            patch.setattr(reproducing, "read_recorded", lambda name: None)
+            assert cli.main([*words, "--json"]) == 0
+        return json.loads(text.getvalue())
+
+    return object_of
 
 
 def test_the_page_is_what_the_code_says():
@@ -98,15 +150,49 @@ def test_every_command_is_called_below():
 
 
 @pytest.mark.parametrize("command, action", INVOCATIONS)
-def test_the_printed_keys_are_the_documented_ones(command, action, workplace, monkeypatch, capsys):
-    monkeypatch.chdir(workplace)
-    monkeypatch.setattr(reproducing, "report_items", lambda size: [ITEMS["classes"]])  # the others take minutes
-    monkeypatch.setattr(reproducing, "read_recorded", lambda name: None)
-    assert cli.main([*INVOCATIONS[command, action], "--json"]) == 0
-    printed = json.loads(capsys.readouterr().out)
-    assert sorted(printed) == sorted(reference.keys_of(command)[action])
-    assert isinstance(printed.get("seconds", 0.0), float)
-    assert isinstance(printed.get("files", []), list)
+def test_the_printed_keys_are_the_documented_ones(command, action, printed):
+    found = printed(*INVOCATIONS[command, action])
+    assert sorted(found) == sorted(reference.keys_of(command)[action])
+    assert isinstance(found.get("seconds", 0.0), float)
+
+
+def key_kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every key in an object, nested ones too, with the kind of its value; null goes with any.
+
+    What is in a list has the name of the list and [].
+    """
+    if name and value is not None:
+        yield name, KINDS[type(value)]
+    if isinstance(value, list):
+        for element in value:
+            yield from key_kinds(element, f"{name}[]")
+    if isinstance(value, dict) and name.rstrip("[]") not in MAPS:
+        for key, item in value.items():
+            yield from key_kinds(item, key)
+
+
+def test_a_key_has_one_type_wherever_it_stands(printed, workplace):
+    """In every command, and in what other calls of these print: a film, a trained expert, a refutation, every item."""
+    network = compile("n1 + n2", 5)
+    learned = replace(network.plan[0], learned=Learned("n1 + n2", 0.5, 1.0))
+    more = {
+        "inspect, a run": inspect(workplace / "trained-runs" / "a").to_json(),
+        "mix, trained": replace(network, plan=(learned,)).to_json(),
+    } | {f"paper {item.name}": read_recorded(item.name).result.to_json() for item in ALL if item.recorded_by}
+    calls = {" ".join(words): printed(*words) for words in (*INVOCATIONS.values(), OUTSIDE)}
+    places: dict[str, dict[str, str]] = defaultdict(dict)
+    for call, found in (calls | more).items():
+        for name, kind in key_kinds(found):
+            places[name].setdefault(kind, call)
+    assert {"film", "learned", "measures", "further_tables[]"} <= set(places)
+    assert {name: kinds for name, kinds in places.items() if len(kinds) > 1} == {}
+
+
+def test_two_types_of_a_key_are_told_apart():
+    told = set(key_kinds({"a": [1, 2.5, None], "b": [{"a": {"c": True}}], "numbers": {"a": "x"}, "d": None}))
+    assert {kind for name, kind in told if name == "a"} == {"list", "object"}
+    assert {("a[]", "number"), ("b[]", "object"), ("c", "boolean"), ("numbers", "object")} < told
+    assert "string" not in dict(told).values() and "d" not in dict(told)
 
 
 CSV_ROWS = {

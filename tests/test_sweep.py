@@ -181,7 +181,9 @@ def test_medians_and_the_best_setting(unbroken):
     found = replace(unbroken, networks=pa.Table.from_pylist(rows), seeds=tuple(range(5)))
     one, five = found.medians
     assert (one.test_accuracy, one.low, one.high, one.grokked, one.grokked_at) == (0.6, 0.4, 0.8, 0.2, None)
-    assert (five.grokked, five.grokked_at, five.networks) == (0.8, 300.0, (5, 6, 7, 8, 9)), "None counts as later"
+    assert (five.grokked, five.grokked_at, five.network_numbers) == (0.8, 300.0, (5, 6, 7, 8, 9)), (
+        "None counts as later"
+    )
     assert found.best == five
     assert (
         found.words

@@ -106,7 +106,7 @@ def test_samples_and_tables_that_cannot_be_checked_are_refused():
     network = wrong_network()
     with pytest.raises(InputError, match="the sample must have at least 1 row, got 0; leave it out"):
         verify(network, sample=0)
-    assert predict(network, np.int8(3), np.array(4)).inputs == (3, 4), "any kind of whole number will do"
+    assert predict(network, np.int8(3), np.array(4)).row == (3, 4), "any kind of whole number will do"
     large = compile_paper("n1 + n2 + n3 + n4", 499, PaperSettings(add_width=2))
     with pytest.raises(
         InputError, match=r"the table has 499\^4 rows, more than 134,217,728; check some of them: sample=100000"
@@ -161,7 +161,7 @@ def test_predictions_are_the_argmax_with_its_margin():
         output = (expert.embed[0, row[0]] + expert.embed[1, row[1]]) ** 2 @ expert.readout
         answer = predict(network, *row)
         expected = (row[0] + 2 * row[1]) % 13
-        assert (answer.inputs, answer.value, answer.expected) == (row, output.argmax(), expected)
+        assert (answer.row, answer.value, answer.expected) == (row, output.argmax(), expected)
         assert answer.margin == pytest.approx(output[expected] - np.delete(output, expected).max(), rel=1e-9)
         assert answer.correct == (output.argmax() == expected)
     assert Prediction((1,), 2, 2, 0.5).correct

@@ -121,7 +121,7 @@ def how_much_is_enough(share: float | None) -> str:
     """From how much of the table half of the trainings grok, as one more sentence; empty where that is not known."""
     if share is None:
         return ""
-    least = fraction_law().fraction[0]
+    least = fraction_law().fraction_range[0]
     return f" It is expected to grok from about {percent(share, 0)} of the table{' or less' * (share <= least)}."
 
 

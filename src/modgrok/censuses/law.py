@@ -127,14 +127,14 @@ class NormalisationError:
 class HeldOutErrors:
     """The law where all networks of a group are held out together: of a table, a family, a modulus or a width.
 
-    The odds of random tables at a modulus or width that is held out are read off the others. `errors` has the error of
-    every group, but for tables, which are held out in ten folds.
+    The odds of random tables at a modulus or width that is held out are read off the others. `error_by_group` has
+    that of every group, but for tables, which are held out in ten folds.
     """
 
     held_out: str
     networks: int
     error: float
-    errors: Mapping[str, float]
+    error_by_group: Mapping[str, float]
 
 
 @dataclass(frozen=True, repr=False)
@@ -274,8 +274,8 @@ def held_out_errors(census: Columns, settings: list[Setting], name: str) -> Held
     if not known.any():
         return None
     groups = {str(group): known & (column == group) for group in sorted(set(column[known].tolist()))}
-    errors = {group: error(expected, accuracy, rows) for group, rows in groups.items()}
-    return HeldOutErrors(name, int(known.sum()), error(expected, accuracy, known), errors)
+    by_group = {group: error(expected, accuracy, rows) for group, rows in groups.items()}
+    return HeldOutErrors(name, int(known.sum()), error(expected, accuracy, known), by_group)
 
 
 def held_out(census: Columns, settings: list[Setting], name: str) -> Float[np.ndarray, "row"]:

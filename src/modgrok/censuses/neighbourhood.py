@@ -50,8 +50,9 @@ class TableLawFit(Fit[TableLaw]):
 
     def summary(self) -> str:
         return (
-            f"expectations by {self.law.networks:,} networks: mean absolute error {self.law.errors['tables']:.3f} on "
-            f"tables held out, {percent(self.law.coverage['tables'], 0)} of them in their intervals"
+            f"expectations by {self.law.networks:,} networks: mean absolute error "
+            f"{self.law.error_held_out['tables']:.3f} on tables held out, "
+            f"{percent(self.law.coverage['tables'], 0)} of them in their intervals"
         )
 
 
@@ -109,13 +110,13 @@ def measured_law(census: Columns, made_by: str, progress: Progress | None = None
     law = TableLaw(
         made_by=made_by,
         networks=len(accuracy),
-        modulus=(int(census["modulus"].min()), int(census["modulus"].max())),
-        fraction=(float(census["fraction"].min()), float(census["fraction"].max())),
+        modulus_range=(int(census["modulus"].min()), int(census["modulus"].max())),
+        fraction_range=(float(census["fraction"].min()), float(census["fraction"].max())),
         neighbours=NEIGHBOURS,
         scales=tuple(float(f"{scale:.4g}") for scale in scales),
         widened=widening(known, accuracy[first]),
         reach=float(np.quantile(known.reach, FARTHEST)),
-        errors={},
+        error_held_out={},
         coverage={},
     )
     judged = {
@@ -123,7 +124,7 @@ def measured_law(census: Columns, made_by: str, progress: Progress | None = None
     }
     return replace(
         law,
-        errors={name: found.error for name, found in judged.items()},
+        error_held_out={name: found.error for name, found in judged.items()},
         coverage={name: found.coverage for name, found in judged.items()},
     )
 

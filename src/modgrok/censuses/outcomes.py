@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -21,7 +20,7 @@ MOST_SHOWN = 12
 
 @dataclass(frozen=True)
 class FamilyAccuracy:
-    """Test accuracies of the networks of one family; `learned` is the share that passed 99 %."""
+    """Test accuracies of the networks of one family; `learned_share` is of those that passed 99 %."""
 
     family: str
     networks: int
@@ -29,7 +28,7 @@ class FamilyAccuracy:
     lower_quartile: float
     median: float
     upper_quartile: float
-    learned: float
+    learned_share: float
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,9 +42,6 @@ class VerdictOutcomes(Result):
     def summary(self) -> str:
         counts = ", ".join(f"{name}: {count:,}" for name, count in self.outcomes.items())
         return f"{self.verdict}: {self.networks:,} networks ({counts})"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"verdict": self.verdict, "networks": self.networks, **self.outcomes}
 
 
 @dataclass(frozen=True)

@@ -36,14 +36,14 @@ NEEDS_TRAINING = ("train_loss", "whole_table_loss")
 
 @dataclass(frozen=True)
 class PredictorError:
-    """How well one number tells the test accuracy: its mean error, rank correlation, and the errors at each setting."""
+    """How well one number tells the test accuracy: its mean error, rank correlation, and the error at each setting."""
 
     predictor: str
     meaning: str
     training_free: bool
     error: float
     spearman: float
-    errors: Mapping[str, float]
+    error_by_group: Mapping[str, float]
 
 
 def predictor_values(census: Columns, rows: Bool[np.ndarray, "row"]) -> dict[str, Float[np.ndarray, "some"]]:
@@ -73,7 +73,7 @@ def evaluate(census: Columns) -> tuple[PredictorError, ...]:
     settings = [s for s in settings_of(census) if s.fraction == HALF]
     found = []
     for name, meaning in PREDICTORS.items():
-        errors, ranks = {}, []
+        by_group, ranks = {}, []
         for setting in settings:
             x = predictor_values(census, setting.rows)[name]
             accuracy, table = census["test_accuracy"][setting.rows], census["table"][setting.rows]
@@ -82,9 +82,9 @@ def evaluate(census: Columns) -> tuple[PredictorError, ...]:
                 continue
             expected = np.full(len(x), np.nan)
             expected[known] = cross_validated(x[known], accuracy[known], table[known])
-            errors[f"p={setting.modulus} width {setting.width}"] = error(expected, accuracy, known)
+            by_group[f"p={setting.modulus} width {setting.width}"] = error(expected, accuracy, known)
             ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
-        if errors:
-            mean, rank = float(np.mean(list(errors.values()))), float(np.mean(ranks))
-            found.append(PredictorError(name, meaning, name not in NEEDS_TRAINING, mean, rank, errors))
+        if by_group:
+            mean, rank = float(np.mean(list(by_group.values()))), float(np.mean(ranks))
+            found.append(PredictorError(name, meaning, name not in NEEDS_TRAINING, mean, rank, by_group))
     return tuple(sorted(found, key=lambda row: row.error))

@@ -108,7 +108,7 @@ def markdown(found: Findings) -> str:
         "# Census report",
         f"{found.networks:,} networks on {found.tables:,} tables, {found.steps} steps each.",
         "## Accuracy by family",
-        "Test accuracy after training on half of the table; learned: the share that reached 99 %.",
+        "Test accuracy after training on half of the table; learned share: of those that reached 99 %.",
         "![accuracy by family](families.png)",
         table(found.accuracy_by_family),
         "## The loss law",
@@ -126,13 +126,13 @@ def markdown(found: Findings) -> str:
         table(found.law.errors_by_family),
         "## Verdict against outcome",
         "![verdict against outcome](verdicts.png)",
-        table(found.verdicts),
+        table((plain(row) | row.outcomes for row in found.verdicts), skip=("outcomes",)),
         "## Surprises",
         *(part for name, surprise in found.surprises.items() for part in surprise_parts(name, surprise)),
         "## Predictors",
         "Each with a monotone fit of its own at half of the table; the mean of the errors at all moduli and widths.",
         "![predictors](predictors.png)",
-        table((plain(row) | row.errors for row in found.predictors), skip=("errors", "meaning")),
+        table((plain(row) | row.error_by_group for row in found.predictors), skip=("error_by_group", "meaning")),
         "\n".join(f"- {row.predictor}: {row.meaning}" for row in found.predictors),
     ]
     return "\n\n".join(parts) + "\n"
@@ -155,9 +155,9 @@ def law_errors(found: law.LawErrors) -> str:
 
 def held_out_parts(found: law.HeldOutErrors) -> list[str]:
     """The errors of one way to hold networks out; those of tables are among the errors above."""
-    if not found.errors:
+    if not found.error_by_group:
         return []
-    groups = ({found.held_out: group, "error": value} for group, value in found.errors.items())
+    groups = ({found.held_out: group, "error": value} for group, value in found.error_by_group.items())
     lead = f"With {found.held_out} held out, one at a time: {found.error:.3f} over {found.networks:,} networks."
     return [lead, table(groups)]
 

@@ -58,7 +58,7 @@ LAW = {
     "error_one_curve_half": "the same at half of the table; or `null`",
     "error_left_out": "of one curve at the settings that are left out; or `null`",
     "errors_held_out": "one object for each of `tables`, `families`, `moduli` and `widths` as `held_out`: `networks`, "
-    "`error`, and the `errors` of every group, each held out",
+    "`error`, and `error_by_group`, with one after the other held out",
     "errors_by_normalisation": "one object for each: `one_curve_over` what, `error_first_half` of the tables, on which "
     "one is chosen, and `error_second_half`",
     "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
@@ -82,32 +82,32 @@ KEYS = {
     | LAW
     | {
         "accuracy_by_family": "at half of the table, one object for each: `family`, `networks`, `mean`, "
-        "`lower_quartile`, `median`, `upper_quartile`, `learned` (the share that reached 99 %)",
-        "verdicts": "one object for each `verdict`: `networks`, and how many of them came to each outcome",
+        "`lower_quartile`, `median`, `upper_quartile`, `learned_share` (of those that reached 99 %)",
+        "verdicts": "one object for each `verdict`: `networks`, and by `outcomes` how many of them came to each",
         "surprises": "tables in the class that were not learned, and outside it that were: `networks`, `tables`, and "
         "the strongest as `shown`",
         "predictors": "what tells the accuracy, best first: `predictor`, `meaning`, `training_free`, `error`, "
-        "`spearman`, and `errors` by setting",
+        "`spearman`, and `error_by_group` at each modulus and width",
     },
     "fit": SHARED | LAW,
     "neighbours": SHARED
     | {
         "made_by": "the command",
         "networks": "trainings that expectations are read off",
-        "modulus": "the least and the largest",
-        "fraction": "the least and the largest",
+        "modulus_range": "the least and the largest",
+        "fraction_range": "the least and the largest",
         "neighbours": "how many trainings a table is compared with",
         "scales": "of the coordinates of a training",
         "widened": "by how much intervals are, beyond the quantiles of the neighbours",
         "reach": "the largest distance of a neighbour",
-        "errors": "mean absolute errors where `tables`, `families` and `moduli` were held out",
+        "error_held_out": "mean absolute errors where `tables`, `families` and `moduli` were held out",
         "coverage": "shares of these that fell into their intervals",
     },
     "fractions": SHARED
     | {
         "made_by": "the command",
-        "modulus": "the least and the largest",
-        "fraction": "the least and the largest",
+        "modulus_range": "the least and the largest",
+        "fraction_range": "the least and the largest",
         "kinds": "by kind of function: `networks`, `weights` of the law, `by_modulus` (those of p and f alone), and "
         "how well they hold on moduli held out: `misjudged`, `misjudged_by_modulus`, `edge_error`",
     },

@@ -18,7 +18,7 @@ from modgrok.explorer.serving import HERE, PORT, Explored, explore
 
 KEYS = {
     "address": "where it was served",
-    "runs": "the folder of the runs that it showed and made",
+    "folder": "of the runs that it showed and made",
     "seconds": "how long it was served",
 }
 

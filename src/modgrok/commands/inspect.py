@@ -45,20 +45,20 @@ KEYS = {
     "`rows_checked`",
     "nearest_design": "of the last expert: `name`, `words`, `designs` (neurons per frequency they need), "
     "`neurons_per_frequency`, `leakage`, `leakage_ratio`",
-    "experts": "the same keys for each expert, with `multipliers`, `offset`, `ipr_blocks` (mean IPR of each block, "
+    "experts": "the same keys for each expert, with `multipliers`, `offset`, `ipr_by_block` (mean IPR of each block, "
     "`null` where no order makes it a wave) and `neurons_per_frequency`",
     "logits": "what the logits compute (docs/inspect.md has the formulas): `order`, `why` (there is no analytical form "
-    "to compare with, or `null`), `group_order` (m), `rows` and `classes` that have places, `analytical_share`, "
-    "`sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, `loss` (its name), "
-    "`full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, `excluded_accuracy` "
-    "(each with `all`, and `train` and `test` where the split is known), `inputs` (the spectrum over two inputs: "
-    "`order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
+    "to compare with, or `null`), `group_order` (m), `rows_placed` and `classes` (how many have places), "
+    "`analytical_share`, `sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, "
+    "`loss` (its name), `full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, "
+    "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over "
+    "two inputs: `order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
     "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
     "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "
     "the mean share for each token)",
     "film": "over the steps of a training that kept its weights: `order`, `loss`, `key_frequencies` (of the trained "
-    "network), columns `step`, `analytical_share`, `full_loss_all`, … `excluded_accuracy_test`, `ipr`, "
-    "`common_frequency_share`, `phase_residual_median`, `snapped_accuracy`, and `norm_per_frequency` (a list for each "
+    "network), `measures` (columns `step`, `analytical_share`, `full_loss_all`, … `excluded_accuracy_test`, `ipr`, "
+    "`common_frequency_share`, `phase_residual_median`, `snapped_accuracy`), and `norm_per_frequency` (a list for each "
     "step); else `null`",
 } | FILES_KEY
 
@@ -140,8 +140,8 @@ def show_inside(result: Inspection, console: Console) -> None:
 def show_logits(view: LogitsView, console: Console) -> None:
     if view.templates is None:
         say(console, f"logits: {view.why}")
-        if view.inputs is not None:
-            say(console, input_shares(view.inputs.to_json()))
+        if view.input_spectrum is not None:
+            say(console, input_shares(view.input_spectrum.to_json()))
     else:
         say(
             console,

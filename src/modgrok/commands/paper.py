@@ -33,7 +33,7 @@ KEYS = {
         "notes": "what else is to be said",
         "columns": "keys of `rows` that are printed, and their headings",
         "rows": "one object for each row of the table",
-        "tables": "further tables: `caption`, `columns`, `rows`",
+        "further_tables": "tables after that one: `caption`, `columns`, `rows`",
         "data": "what the figures are drawn from, such as learning curves",
         "files": "paths of what was written",
         "seconds": "how long it took",
@@ -104,7 +104,7 @@ def show_item(result: ItemResult, console: Console) -> None:
         show_cards(result, console)
     else:
         console.print(text_table(result.table, console))
-    for table in result.tables:
+    for table in result.further_tables:
         console.print(Text(f"\n{table.caption}", "italic"))
         console.print(text_table(table, console))
     for note in result.notes:

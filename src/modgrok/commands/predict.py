@@ -18,7 +18,8 @@ from modgrok.results import Result
 KEYS = {
     "expression": "of the network",
     **MODULUS_KEY,
-    "inputs": "value by variable",
+    "variables": "names of the inputs",
+    "row": "the value of each",
     "value": "the network's answer",
     "expected": "that of integers, or of the table; `null` where the table does not know",
     "correct": "whether they agree, or `null`",
@@ -37,9 +38,9 @@ class Answered(Result):
         return self.prediction.summary()
 
     def to_json(self) -> dict[str, Any]:
-        inputs = dict(zip(self.network.variables, self.prediction.inputs, strict=True))
-        about = {"expression": self.network.expression, "modulus": self.network.common_modulus}
-        return {**about, **self.prediction.to_json(), "inputs": inputs}
+        network = self.network
+        about = {"expression": network.expression, "modulus": network.common_modulus, "variables": network.variables}
+        return {**about, **self.prediction.to_json()}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +61,6 @@ def exit_code(result: Answered) -> int:
 
 def show(result: Answered, console: Console, args: argparse.Namespace) -> None:
     found, network = result.prediction, result.network
-    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.inputs, strict=True))
+    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.row, strict=True))
     say(console, f"{network.title} at {inputs}")
     heading(console, str(found.value), f"  ({found.judgement}, margin {found.margin:.4g})")

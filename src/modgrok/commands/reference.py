@@ -24,8 +24,10 @@ INTRODUCTION = """\
 This page is made from the code: `python -m modgrok.commands.reference > docs/commands.md`.
 
 Every command takes `--json` and then prints one object on stdout; progress and errors go to stderr. Numbers that JSON
-cannot hold (NaN, infinities) are `null`. With `--csv` it prints its table as CSV instead: of `train` and `watch` the
-metrics, a row for each measured step. Options may stand before, between and after the words of a command.
+cannot hold (NaN, infinities) are `null`. A key has one meaning and one type in all commands; the names of settings, of
+the columns of tables and of what an item of the paper measures are data. With `--csv` a command prints its table as
+CSV instead: of `train` and `watch` the metrics, a row for each measured step. Options may stand before, between and
+after the words of a command.
 
 Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 interrupted."""
 

@@ -22,10 +22,10 @@ KEYS = {
     "seeds": "the seeds that every combination was trained with",
     "rows": "one object for each training: `network` (its number), every setting, the last metrics (as `final` of "
     "`train`), `memorised_at`, `grokked_at` and `outcome`",
-    "medians": "one object for each combination, over its seeds: `settings`, `seeds` (how many), medians of "
+    "medians": "one object for each combination, over its seeds: `settings`, `networks` (how many), medians of "
     "`test_accuracy`, `train_accuracy` and `test_loss`, `low` and `high` (half of the test accuracies lie between), "
-    "`grokked` (share of the seeds), `grokked_at` (median step, `null` where less than half grok), `networks` (numbers "
-    "of the rows)",
+    "`grokked` (share of the seeds), `grokked_at` (median step, `null` where less than half grok), `network_numbers` "
+    "(of the rows)",
     "best": "the one of these with the best median",
     "words": "what was found, in words",
     "compilations": "training programs that this sitting compiled: one for all settings that are traced",

@@ -94,7 +94,7 @@ def paper_item(params: Params) -> dict[str, Any]:
         **short(item, result),
         "notes": list(result.notes),
         "settings": settings_text(result.settings),
-        "tables": [table_text(table) for table in (result.table, *result.tables)],
+        "tables": [table_text(table) for table in (result.table, *result.further_tables)],
         "figures": [
             {
                 "name": name,

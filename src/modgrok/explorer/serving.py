@@ -36,11 +36,11 @@ class Explored(Result):
     """An explorer that was served: where, with the runs of which folder, and for how long."""
 
     address: str
-    runs: Path
+    folder: Path
     seconds: float
 
     def summary(self) -> str:
-        return f"{self.address} was served for {self.seconds:.0f} s, with the runs in {self.runs}"
+        return f"{self.address} was served for {self.seconds:.0f} s, with the runs in {self.folder}"
 
 
 def explore(

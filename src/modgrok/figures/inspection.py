@@ -42,7 +42,7 @@ def figure_makers(inspection: Inspection) -> dict[str, Callable[[], Figure]]:
             makers |= {f"{prefix}{name}": make for name, make in expert_makers(part, names).items()}
     if not inspection.experts:
         makers |= inside_makers(inspection)
-    if inspection.logits.shares is not None or inspection.logits.inputs is not None:
+    if inspection.logits.shares is not None or inspection.logits.input_spectrum is not None:
         makers["logits"] = partial(logits_figure, inspection.logits)
     if inspection.film is not None:
         makers["film"] = partial(film_figure, inspection.film)

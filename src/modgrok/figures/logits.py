@@ -17,14 +17,14 @@ FAINTEST = 1e-5
 
 def logits_figure(view: LogitsView) -> Figure:
     """Shares by frequency and the mean logit around the right class, where there is a witness; the input spectrum."""
-    panels = 2 * (view.shares is not None) + (view.inputs is not None)
+    panels = 2 * (view.shares is not None) + (view.input_spectrum is not None)
     with drawing(PAGE * (0.42, 0.75, 1)[panels - 1], 2.5) as figure:
         axes = list(figure.subplots(1, panels, squeeze=False)[0])
         if view.shares is not None:
             share_bars(axes.pop(0), view)
             mean_logit(axes.pop(0), view)
-        if view.inputs is not None:
-            spectrum_panel(figure, axes.pop(0), view.inputs)
+        if view.input_spectrum is not None:
+            spectrum_panel(figure, axes.pop(0), view.input_spectrum)
     return figure
 
 

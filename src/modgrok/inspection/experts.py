@@ -85,7 +85,7 @@ class ExpertInspection:
             "multipliers": list(self.waves.multipliers),
             "offset": self.waves.offset,
             **statistics([self]),
-            "ipr_blocks": [
+            "ipr_by_block": [
                 mean(ipr[active & here]) if period > 0 else None
                 for ipr, here, period in zip(self.block_ipr, self.waves.present, periods, strict=True)
             ],

@@ -71,7 +71,7 @@ class Film(Result):
                 "order": self.order,
                 "loss": self.loss,
                 "key_frequencies": self.key_frequencies,
-                **self.measures,
+                "measures": self.measures,
                 "norm_per_frequency": self.norms,
             }
         )

@@ -152,7 +152,7 @@ class LogitsView(Result):
 
     network: Network
     order: str
-    inputs: InputSpectrum | None
+    input_spectrum: InputSpectrum | None
     why: str | None = None
     templates: Templates | None = None
     coefficients: Float[np.ndarray, "frequency"] | None = None
@@ -200,7 +200,7 @@ class LogitsView(Result):
                 "order": self.order,
                 "why": self.why,
                 "group_order": None if found is None else found.labels.period,
-                "rows": None if found is None else len(found.rows),
+                "rows_placed": None if found is None else len(found.rows),
                 "classes": None if found is None else len(found.classes),
                 "analytical_share": self.analytical_share,
                 "sum_share": self.sum_share,
@@ -211,7 +211,7 @@ class LogitsView(Result):
                 "loss": self.loss,
                 **{f"{name}_loss": (self.losses or {}).get(name) for name in VERSIONS},
                 **{f"{name}_accuracy": (self.accuracies or {}).get(name) for name in VERSIONS},
-                "inputs": None if self.inputs is None else self.inputs.to_json(),
+                "input_spectrum": None if self.input_spectrum is None else self.input_spectrum.to_json(),
             }
         )
 

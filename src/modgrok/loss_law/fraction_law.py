@@ -63,8 +63,8 @@ class FractionLaw:
     """The law of each kind, and the moduli and shares that it was measured at."""
 
     made_by: str
-    modulus: tuple[int, int]
-    fraction: tuple[float, float]
+    modulus_range: tuple[int, int]
+    fraction_range: tuple[float, float]
     kinds: Mapping[str, KindLaw]
 
 
@@ -95,7 +95,7 @@ def fraction_law() -> FractionLaw:
         kind: KindLaw(**found | {name: tuple(found[name]) for name in ("weights", "by_modulus")})
         for kind, found in stored["kinds"].items()
     }
-    pairs = {name: tuple(stored[name]) for name in ("modulus", "fraction")}
+    pairs = {name: tuple(stored[name]) for name in ("modulus_range", "fraction_range")}
     return FractionLaw(**stored | pairs | {"kinds": kinds})
 
 
@@ -106,10 +106,10 @@ def enough(table: Int[np.ndarray, "p ..."], modulus: int | None, found: Classifi
     is the answer.
     """
     law = fraction_law()
-    least, largest = law.fraction
+    least, largest = law.fraction_range
     if found.family not in ("additive", "multiplicative") or table.ndim != 2 or (table < 0).any():
         return None
-    if modulus is None or not law.modulus[0] <= modulus <= law.modulus[1]:
+    if modulus is None or not law.modulus_range[0] <= modulus <= law.modulus_range[1]:
         return None
     classes, variety = twin_classes(table), entropy(table) / log2(modulus)
     kind = law.kinds[str(kind_of(found.family, answered_share(classes, least), variety))]

@@ -86,19 +86,19 @@ class TableLaw:
     """How expectations are read off the trainings.
 
     `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are;
-    `reach`, the largest distance of a neighbour. `errors` are mean absolute errors on tables, families and moduli that
-    were held out, and `coverage` the shares of them that fell into their intervals.
+    `reach`, the largest distance of a neighbour. `error_held_out` are mean absolute errors on tables, families and
+    moduli that were held out, and `coverage` the shares of them that fell into their intervals.
     """
 
     made_by: str
     networks: int
-    modulus: tuple[int, int]
-    fraction: tuple[float, float]
+    modulus_range: tuple[int, int]
+    fraction_range: tuple[float, float]
     neighbours: int
     scales: tuple[float, ...]
     widened: float
     reach: float
-    errors: Mapping[str, float]
+    error_held_out: Mapping[str, float]
     coverage: Mapping[str, float]
 
 
@@ -140,7 +140,7 @@ def point_columns() -> pa.Schema:
 
 
 def table_law(stored: Mapping[str, Any]) -> TableLaw:
-    pairs = {name: tuple(stored[name]) for name in ("modulus", "fraction", "scales")}
+    pairs = {name: tuple(stored[name]) for name in ("modulus_range", "fraction_range", "scales")}
     return TableLaw(**{**stored, **pairs})
 
 
@@ -197,7 +197,7 @@ def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess:
 
 def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction: float, law: TableLaw) -> str:
     """What puts a table outside the trainings, after what these cover; empty if nothing does."""
-    (low, high), (first, last) = law.modulus, law.fraction
+    (low, high), (first, last) = law.modulus_range, law.fraction_range
     dependent = dependent_axes(table)
     if table.ndim > 2:
         this = f"this one has {table.ndim} variables"

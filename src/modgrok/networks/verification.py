@@ -92,7 +92,7 @@ class Prediction(Result):
     Where a table does not know the answer, `expected` is None and the margin that of the network's own.
     """
 
-    inputs: tuple[int, ...]
+    row: tuple[int, ...]
     value: int
     expected: int | None
     margin: float
@@ -108,7 +108,7 @@ class Prediction(Result):
         return "correct" if self.correct else f"wrong: integers give {self.expected}"
 
     def summary(self) -> str:
-        return f"{self.value} at {self.inputs} ({self.judgement}, margin {self.margin:.4g})"
+        return f"{self.value} at {self.row} ({self.judgement}, margin {self.margin:.4g})"
 
     def to_json(self) -> dict[str, Any]:
         return {**super().to_json(), "correct": self.correct}

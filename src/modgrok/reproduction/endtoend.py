@@ -288,7 +288,7 @@ def with_controls(result: ItemResult, controls: list[Finished]) -> ItemResult:
         settings=result.settings | {"control_studies": [study.key() for study, _ in controls]},
         measured=result.measured | {"learned": learned, "controls": held},
         verdict=verdict_on(learned, held),
-        tables=(control_table(rows),) if rows else (),
+        further_tables=(control_table(rows),) if rows else (),
     )
 
 
@@ -354,7 +354,7 @@ def conclusion(result: ItemResult) -> str:
 
 
 def summarise(result: ItemResult) -> Summary:
-    control_rows = [row for table in result.tables for row in table.rows]
+    control_rows = [row for table in result.further_tables for row in table.rows]
     controls = result.measured["controls"]
     missing = [text for text, held in controls.items() if not held]
     doubt = "".join(f"{doubt_about(text, control_rows)}. " for text in missing)

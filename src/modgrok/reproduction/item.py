@@ -85,8 +85,8 @@ class ItemTable:
 class ItemResult(Result):
     """The result of an item: settings, published and measured numbers, a verdict and a table.
 
-    `columns` are the headings of those keys of `rows` that are printed, `tables` are further tables, and `data` is
-    what figures need besides. `why`, `seconds` and `files` are filled in by whoever computes and stores it.
+    `columns` are the headings of those keys of `rows` that are printed, `further_tables` follow that one, and
+    `data` is what figures need besides. `why`, `seconds` and `files` are filled in by whoever computes and stores it.
     """
 
     item: str
@@ -98,7 +98,7 @@ class ItemResult(Result):
     notes: tuple[str, ...]
     columns: dict[str, str]
     rows: list[Values]
-    tables: tuple[ItemTable, ...] = ()
+    further_tables: tuple[ItemTable, ...] = ()
     data: Values = field(default_factory=dict)
     why: str = ""
     seconds: float = 0.0
@@ -114,7 +114,7 @@ class ItemResult(Result):
                 | {
                     "verdict": Verdict(stored["verdict"]),
                     "notes": tuple(stored["notes"]),
-                    "tables": tuple(ItemTable(**table) for table in stored.get("tables", ())),
+                    "further_tables": tuple(ItemTable(**table) for table in stored.get("further_tables", ())),
                     "files": tuple(map(Path, stored.get("files", ()))),
                 }
             )
@@ -137,7 +137,7 @@ class ItemResult(Result):
     def _repr_html_(self) -> str:
         facts = {"verdict": self.verdict, "why": self.why, "settings": settings_text(self.settings)}
         shown = html_table({name: text for name, text in facts.items() if text}, self.title)
-        tables = "".join(map(grid_html, (replace(self.table, caption=""), *self.tables)))
+        tables = "".join(map(grid_html, (replace(self.table, caption=""), *self.further_tables)))
         return f"{shown}{tables}<ul>{''.join(f'<li>{html.escape(note)}</li>' for note in self.notes)}</ul>"
 
 

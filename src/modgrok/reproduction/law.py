@@ -42,7 +42,7 @@ def result_of(census: Values, table: TableLaw, fraction: FractionLaw, points: Va
         title="Mean absolute error of the test accuracy that is expected, on what was held out from the fit",
         settings={name: census[name] for name in ("networks", "tables", "steps", "evaluated")},
         published={},
-        measured={"by_loss": by_loss, "by_table": dict(table.errors)},
+        measured={"by_loss": by_loss, "by_table": dict(table.error_held_out)},
         verdict=Verdict.FINDING,
         notes=(
             "Held out: all networks of a table, a family, a modulus or a width together. In their intervals: of the "
@@ -58,12 +58,12 @@ def result_of(census: Values, table: TableLaw, fraction: FractionLaw, points: Va
             {
                 "held_out": name,
                 "by_loss": error,
-                "by_table": table.errors.get(name),
+                "by_table": table.error_held_out.get(name),
                 "coverage": percent(table.coverage.get(name), 0),
             }
             for name, error in by_loss.items()
         ],
-        tables=(enough(fraction),),
+        further_tables=(enough(fraction),),
         data={"points": points, "curve": drawn_curve(curve)},
     )
 

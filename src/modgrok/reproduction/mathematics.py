@@ -120,7 +120,7 @@ def result_of(rows: list[Values], data: Values, settings: Values, others: list[V
             "logits": "logits",
         },
         rows=rows,
-        tables=(ItemTable(OTHERS, OTHER_COLUMNS, others),) if others else (),
+        further_tables=(ItemTable(OTHERS, OTHER_COLUMNS, others),) if others else (),
         data=data,
     )
 

@@ -52,7 +52,7 @@ def compute(effort: Effort) -> ItemResult:
             "proof": "proof",
         },
         rows=rows,
-        tables=(
+        further_tables=(
             ItemTable(
                 "Neurons per frequency that add S terms exactly in one expert; literature: 2^(2S−2)(p−1) neurons in "
                 "all (for two terms Morwani et al. 2023, for more Li et al. 2024)",

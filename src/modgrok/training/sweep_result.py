@@ -28,11 +28,11 @@ class Median(Result):
     """A combination of settings over its seeds: medians of the last metrics, and bands of the test accuracy.
 
     `grokked` is the share of the seeds that reached 99 % of the test rows, `grokked_at` the median step at which they
-    did: None where less than half of them do.
+    did: None where less than half of them do. `network_numbers` tell the rows of the `networks` that it is over.
     """
 
     settings: Mapping[str, Any]
-    seeds: int
+    networks: int
     test_accuracy: float
     low: float
     high: float
@@ -40,7 +40,7 @@ class Median(Result):
     test_loss: float
     grokked: float
     grokked_at: float | None
-    networks: tuple[int, ...]
+    network_numbers: tuple[int, ...]
 
     def summary(self) -> str:
         lead = f"{words(self.settings)}: " if self.settings else ""
@@ -49,9 +49,9 @@ class Median(Result):
     @property
     def typical(self) -> str:
         """The accuracy over the seeds, and when it was reached, in words."""
-        seeds = f"{self.seeds} seeds" if self.seeds > 1 else "one seed"
+        seeds = f"{self.networks} seeds" if self.networks > 1 else "one seed"
         name, value = ("test", self.test_accuracy) if isfinite(self.test_accuracy) else ("train", self.train_accuracy)
-        found = f"{'median ' * (self.seeds > 1)}{name} accuracy {percent(value)} over {seeds}"
+        found = f"{'median ' * (self.networks > 1)}{name} accuracy {percent(value)} over {seeds}"
         if self.low < self.high:
             found += f" (half of them from {percent(self.low)} to {percent(self.high)})"
         return found if self.grokked_at is None else f"{found}, 99 % from step {self.grokked_at:.0f}"
@@ -61,8 +61,8 @@ class Median(Result):
         """How many of the seeds grok, in words."""
         if not isfinite(self.test_accuracy):
             return "no test rows"
-        grokked = round(self.grokked * self.seeds)
-        return f"{grokked} of {self.seeds} grok" if grokked else "none groks"
+        grokked = round(self.grokked * self.networks)
+        return f"{grokked} of {self.networks} grok" if grokked else "none groks"
 
     @property
     def rank(self) -> tuple[float, ...]:
@@ -157,7 +157,7 @@ class Sweep(Result):
         from modgrok.figures.sweep import curves_figure
 
         best = sorted(self.medians, key=lambda each: each.rank, reverse=True)
-        chosen = {words(each.settings) or "all seeds": [self.curves(k) for k in each.networks] for each in best}
+        chosen = {words(each.settings) or "all seeds": [self.curves(k) for k in each.network_numbers] for each in best}
         return curves_figure(chosen, BAND)
 
     def phase_diagram(self) -> Figure:
@@ -210,7 +210,7 @@ def headings(sweep: Sweep) -> tuple[str, ...]:
 def cells(each: Median) -> list[str]:
     """A combination as people read it, under `headings`."""
     settings = map(text, each.settings.values())
-    band = f"{percent(each.low, 1).removesuffix(' %')} – {percent(each.high, 1)}" if each.seeds > 1 else ""
+    band = f"{percent(each.low, 1).removesuffix(' %')} – {percent(each.high, 1)}" if each.networks > 1 else ""
     when = "–" if each.grokked_at is None else f"{each.grokked_at:.0f}"
-    grokked = f"{round(each.grokked * each.seeds)} of {each.seeds}"
-    return [*settings, str(each.seeds), percent(each.test_accuracy, 1), band, grokked, when]
+    grokked = f"{round(each.grokked * each.networks)} of {each.networks}"
+    return [*settings, str(each.networks), percent(each.test_accuracy, 1), band, grokked, when]

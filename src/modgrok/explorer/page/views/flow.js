@@ -72,7 +72,7 @@ export class FlowPanel {
   draw(found) {
     const logits = Array.from(floats(found.logits));
     const right = found.correct === null ? "" : found.correct ? ", which is right" : `; right is ${found.expected}`;
-    const said = `${found.variables.map((name, at) => `${name} = ${found.inputs[at]}`).join(", ")} gives ${found.value}${right}. The runner-up is ${figure(found.margin)} below.`;
+    const said = `${found.variables.map((name, at) => `${name} = ${found.row[at]}`).join(", ")} gives ${found.value}${right}. The runner-up is ${figure(found.margin)} below.`;
     const small = { width: 150, height: 34, strong: found.value };
     const parts = found.by_frequency.slice(0, 8).map(({ frequency, logits: part }) => el("figure", {}, bars(Array.from(floats(part)), frequency ? `What frequency ${frequency} adds to the logits` : "What constant neurons add to the logits", small), el("figcaption", {}, frequency ? `frequency ${frequency}` : "constant neurons")));
     const others = found.by_frequency.length - 8;
