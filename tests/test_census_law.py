@@ -3,6 +3,7 @@
 import argparse
 import dataclasses
 import json
+import re
 
 import numpy as np
 import pytest
@@ -144,12 +145,13 @@ def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(fold
         run("report", tmp_path / "less")
 
 
-def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path):
+def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path, capsys):
     result = run("fit", folder, "--out", tmp_path / "law.json")
     assert json.loads((tmp_path / "law.json").read_text())["made_by"] == f"modgrok census fit {folder}"
     assert read_calibration(tmp_path / "law.json") == result.calibration
     assert result.to_json()["error_one_curve"] == result.errors.error_one_curve
-    command.show(result, Console(quiet=True), argparse.Namespace())
+    command.show(result, Console(), argparse.Namespace())
+    assert f"error one curve {result.errors.error_one_curve:.4g}" in re.sub(" +", " ", capsys.readouterr().out)
     assert run("query", folder, "SELECT count(*) AS n FROM census").to_json()["rows"] == [{"n": 1440}]
 
 

@@ -12,6 +12,7 @@ import pytest
 from script_reader import read
 
 import modgrok as mg
+from modgrok.censuses import store
 from modgrok.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -96,6 +97,13 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
 
 
 MODELS = {"power": "power network", "mlp": "3-layer ReLU MLP", "transformer": "transformer, one layer"}
+
+
+def test_the_page_on_the_census_has_every_column():
+    text = (DOCS / "census.md").read_text(encoding="utf-8")
+    table = text[text.index("| columns | |") : text.index("columns need no training")]
+    named = [name for line in table.splitlines() for name in re.findall(r"`(\w+)`", line.rsplit("|", 2)[0])]
+    assert sorted(named) == sorted([*store.ROWS.names, *store.ANNOTATIONS.names])
 
 
 def test_the_page_on_training_has_the_recorded_ratios():

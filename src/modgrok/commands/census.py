@@ -219,7 +219,7 @@ def show(result: Result, console: Console, args: argparse.Namespace) -> None:
         console.print(rows_table(result.errors.errors_by_setting))
         console.print(rows_table(result.errors.errors_by_family))
     facts = {name: value for name, value in result.to_json().items() if not isinstance(value, (list, dict))}
-    console.print(facts_table({name: cell(value) for name, value in facts.items()}))
+    console.print(facts_table({name.replace("_", " "): cell(value) for name, value in facts.items()}))
     for path in result.to_json()["files"]:
         console.print(visible(path), soft_wrap=True)
 
@@ -231,4 +231,6 @@ def rows_table(found: Iterable[Any]) -> Table:
 
 
 def cell(value: Any) -> str:
+    if value is None:
+        return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
