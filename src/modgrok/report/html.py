@@ -102,6 +102,7 @@ summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--lin
   h2 { font-size: 1.2rem; }
   figcaption::after { content: " (Wider than the screen: swipe it.)"; }
   table { font-size: .82rem; }
+  caption span { display: inline-block; position: sticky; left: .7rem; max-width: calc(100vw - 7.4rem); }
   th, td { padding: .38rem .55rem; }
   .stack thead { display: none; }
   .stack tr { display: block; border-top: 1px solid var(--line); padding: .4rem 0; }
@@ -201,7 +202,7 @@ def block_html(block: Block) -> str:
 def table_html(table: Table) -> str:
     columns = list(zip(*table.rows, strict=True)) or [()] * len(table.headings)
     kinds = [column_kind(column) for column in columns]
-    caption = f"<caption>{inline(table.caption)}</caption>" if table.caption else ""
+    caption = f"<caption><span>{inline(table.caption)}</span></caption>" if table.caption else ""
     cells = "".join(
         f'<th class="{kind}" scope="col">{inline(text)}</th>' for kind, text in zip(kinds, table.headings, strict=True)
     )
