@@ -79,10 +79,12 @@ AMPLITUDES = {"printed": printed_amplitude, "table": table_amplitude}
 
 def check_size(step: Step, width: int) -> None:
     """An `InputError` if an expert would have more weights than memory can be expected to hold."""
-    if width * (step.symbols * step.terms + step.classes) > LARGEST_EXPERT:
+    weights = width * (step.symbols * step.terms + step.classes)
+    if weights > LARGEST_EXPERT:
         raise InputError(
-            f"{width:,} neurons modulo {step.classes} are more than {LARGEST_EXPERT:,} weights in one expert; "
-            "use a smaller width, or with the exact method fewer frequencies: --frequencies minimal, or a number"
+            f"one expert may have {LARGEST_EXPERT:,} weights, got {weights:,}: {width:,} neurons that read "
+            f"{step.terms} values out of {step.symbols:,} and write one out of {step.classes:,}; use a smaller width, "
+            "or with the exact method fewer frequencies: --frequencies minimal, or a number"
         )
 
 
