@@ -180,6 +180,8 @@ def test_predictions_are_the_argmax_with_its_margin():
         (([3], 0), r"values must be residues 0 … 12, got \[3\]"),
         (([[1, 13]],), "rows must hold residues 0 … 12, got 1 … 13; reduce them first"),
         (([[1, 2, 3]],), r"rows need 2 whole numbers each, got shape \(1, 3\) of int64"),
+        (([[1, 2], [3]],), r"the rows differ in length; give an array of shape \(rows, variables\)"),
+        (([[[1, 2]]],), r"rows must be an array of shape \(rows, variables\), got \(1, 1, 2\)"),
     ],
 )
 def test_predictions_that_are_refused(values, message):
@@ -199,6 +201,7 @@ def test_many_predictions_at_once():
     right = compile_paper("n1 + 2n2", 13)
     assert predict(right, rows.tolist()).correct and predict(right, rows).summary().startswith("3 of 3 rows right")
     assert predict(right, np.empty((0, 2), int)).summary() == "0 of 0 rows right, smallest margin inf"
+    assert predict(right, rows[0].tolist()) == predict(right, *rows[0].tolist()), "one row, like its values"
 
 
 def test_margins_are_over_the_best_wrong_class():

@@ -272,7 +272,10 @@ def leaf_name(path: tuple[Any, ...]) -> str:
 
 def check_rows(model: Model, rows: Any) -> Int[np.ndarray, "... variable"]:
     """`rows` as whole numbers with one residue for each variable in the last axis; an `InputError` otherwise."""
-    found = np.asarray(rows)
+    try:
+        found = np.asarray(rows)
+    except ValueError:
+        raise InputError("the rows differ in length; give an array of shape (rows, variables)") from None
     if found.ndim == 0 or found.shape[-1] != model.variables or not np.issubdtype(found.dtype, np.integer):
         raise InputError(
             f"rows need {model.variables} whole numbers each, got shape {found.shape} of {found.dtype}; "

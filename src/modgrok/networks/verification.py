@@ -147,7 +147,7 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
 
     Args:
         network: a network, a run, or the path of either.
-        values: one residue for each variable, or one array of shape (rows, variables).
+        values: one residue for each variable, or one row of them, or an array of shape (rows, variables).
 
     Returns:
         A `Prediction`, or `Predictions` for an array of rows.
@@ -157,19 +157,26 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     <Prediction: 2 at (4, 5) (correct, margin 1)>
     """
     network = as_network(network)
-    many = len(values) == 1 and np.ndim(values[0]) == 2
     names = network.variables
-    if not many and len(values) != len(names):
+    if len(values) == 1 and np.iterable(values[0]) and not isinstance(values[0], str):
+        rows = check_rows(network.model, values[0])
+        if rows.ndim > 1:
+            return predictions(network, rows)
+        values = tuple(rows.tolist())
+    if len(values) != len(names):
         raise InputError(f"this network takes {len(names)} values ({', '.join(names)}), got {len(values)}")
-    residues = () if many else tuple(map(residue, values, network.model.residues))
-    rows = check_rows(network.model, values[0] if many else [residues])
+    residues = tuple(map(residue, values, network.model.residues))
+    found = predictions(network, check_rows(network.model, [residues]))
+    expected = int(found.expected[0]) if found.known[0] else None
+    return Prediction(residues, int(found.values[0]), expected, float(found.margins[0]))
+
+
+def predictions(network: Network, rows: Int[np.ndarray, "..."]) -> Predictions:
+    if rows.ndim != 2:
+        raise InputError(f"rows must be an array of shape (rows, variables), got {rows.shape}")
     logits, expected = network.logits(rows), answers(network, rows)
     given = logits.argmax(axis=1)
-    margins = row_margins(logits, np.where(expected >= 0, expected, given))
-    found = Predictions(rows, given, expected, margins)
-    if many:
-        return found
-    return Prediction(residues, int(given[0]), int(expected[0]) if found.known[0] else None, float(margins[0]))
+    return Predictions(rows, given, expected, row_margins(logits, np.where(expected >= 0, expected, given)))
 
 
 def residue(value: Any, modulus: int) -> int:
