@@ -113,6 +113,7 @@ def test_the_page_says_what_was_found(folder):
         '<span class="verdict mixed">undecided</span>',
         "it does not hold here that the mean IPR rises monotonically while the network groks (it falls by 0.10, since "
         "the readouts learn the mean of the answers first; without that constant it falls by 0.1000 at most until",
+        "(living neurons), with a dip of 0.10 on the way",
         "962 neurons with error below",
         "Finding: exact and proved",
         "Circuits learn 0 of 14 cases from scratch",
