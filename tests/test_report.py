@@ -106,8 +106,8 @@ def test_the_default_report_has_every_item_that_two_cores_can_compute():
     assert [item.name for item in ALL if item not in report_items("full")] == ["law"]
 
 
-def test_progress_counts_over_all_items(tmp_path):
+def test_progress_counts_over_all_items_and_the_page(tmp_path):
     seen: list[tuple[int, int]] = []
     effort = Effort("quick", progress=lambda done, total: seen.append((done, total)))
     write_report([ITEMS["classes"], ITEMS["law"]], tmp_path, effort)
-    assert seen == sorted(seen) and seen[-2:] == [(50, 100), (100, 100)]
+    assert seen == sorted(seen) and seen[-3:] == [(33, 100), (67, 100), (100, 100)]

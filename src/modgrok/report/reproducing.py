@@ -171,7 +171,7 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
     for k, item in enumerate(items):
 
         def share(done: int, total: int, k: int = k) -> None:
-            effort.progress(round(100 * (k + done / total) / len(items)), 100)
+            effort.progress(round(100 * (k + done / total) / (len(items) + 1)), 100)  # and one for the page
 
         results[item.name], old = stored_or_computed(item, out / "results", replace(effort, progress=share))
         reused += [item.name] if old else []
@@ -181,6 +181,7 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
     files = out / "report.html", out / "report.md"
     write_text(files[0], html.render(document))
     write_text(files[1], markdown.render(document, out))
+    effort.progress(100, 100)
     seconds = time.perf_counter() - start
     return Report(effort.size, tuple(results.values()), tuple(reused), tuple(recorded.values()), files, seconds)
 
