@@ -35,7 +35,7 @@ def check_case(network: mg.Network, case: Valid) -> None:
 def test_the_papers_networks_of_the_cases(case):
     last = plan_by_terms(parse(case.text), case.modulus, flat=True).steps[-1]
     if last.kind == "sum" and last.terms > max(ADD_WIDTHS):
-        assert case.text == "(2n1+3n2)**4 - n1^2"
+        assert case.text.startswith(("(2n1+3n2)**4", "2n₁⁴"))
         return
     network = compile_paper(case.text, case.modulus, PaperSettings(add_width=ADD_WIDTHS[last.terms]))
     assert network.method == "paper"

@@ -23,7 +23,8 @@ from modgrok.errors import InputError
 TOTAL, BATCH = 1_000_000, 1_000
 MODULI = (2, 3, 4, 5, 6, 7, 12, 13, 35, 97, 100, 1009)
 POINTS = 3
-NOISE = "nxyz0123456789+-*^(){} .,/\\_modbcltr·×−²\t\n\0é𝔫\u202e[]'\""
+DIGITS, RAISED, LOWERED = "0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹", "₀₁₂₃₄₅₆₇₈₉"
+NOISE = "nxyz0123456789+-*^(){} .,/\\_modbcltr·×−²⁵₁₃\t\n\0é𝔫\u202e[]'\""
 
 
 # ------------------------------------------------------------------------------------------ texts
@@ -56,6 +57,8 @@ def power(rng: random.Random, depth: int) -> str:
     if rng.random() < 0.7:
         return base
     exponent = rng.choice((0, 1, 2, 3, 4, 7, 96, 10**6, 10**30))
+    if rng.random() < 0.2:
+        return base + str(exponent).translate(str.maketrans(DIGITS, RAISED))
     return base + rng.choice(("^", "**", " ^ ")) + rng.choice(("{}", "({})", "{{{}}}")).format(exponent)
 
 
@@ -65,7 +68,8 @@ def atom(rng: random.Random, depth: int) -> str:
         return str(rng.choice((0, 1, 2, 3, 10, 96, 97, 10**9, 10**40)))
     if kind < 0.85 or depth == 0:
         k = rng.choice((1, 1, 2, 2, 3, 4, 99))
-        spellings = [f"n{k}", f"n_{k}", f"n_{{{k}}}"] + (["xyz"[k - 1]] if k <= 3 else [])
+        spellings = [f"n{k}", f"n_{k}", f"n_{{{k}}}", f"n{k}".translate(str.maketrans(DIGITS, LOWERED))]
+        spellings += ["xyz"[k - 1]] if k <= 3 else []
         return rng.choice(spellings)
     left, right = rng.choice((("(", ")"), ("\\left(", "\\right)"), ("( ", " )")))
     return left + grammatical(rng, depth - 1) + right
@@ -92,6 +96,8 @@ def by_python(text: str, modulus: int) -> Callable[[Mapping[int, int]], int]:
     """A text that modgrok has read as a function: rewritten as Python, parsed by Python, computed with its integers."""
     text = re.sub(r"\\?(bmod|mod)\s*\{?\s*\d+\s*\}?\s*$", "", text)
     text = re.sub(r"\\[,;:! ]|\\quad", " ", text)
+    text = re.sub(f"[{RAISED}]+", lambda found: "^" + found[0].translate(str.maketrans(RAISED, DIGITS)), text)
+    text = text.translate(str.maketrans(LOWERED, DIGITS))
     for old, new in (("\\left(", "("), ("\\right)", ")"), ("\\cdot", "*"), ("\\times", "*"), ("·", "*"), ("×", "*")):
         text = text.replace(old, new)
     text = text.replace("−", "-").replace("**", "^")
