@@ -261,6 +261,8 @@ def test_a_pipe_is_not_replaced_by_a_file_and_a_link_stays_a_link(tmp_path):
     with pytest.raises(InputError, match="pipe: it is a device or a pipe; give the name of a file"):
         write_json(tmp_path / "pipe", {})
     assert (tmp_path / "pipe").is_fifo()
+    with pytest.raises(InputError, match="no name of a file has a zero byte"):
+        write_json(f"{tmp_path}/zero\0byte", {})
     (tmp_path / "folder").mkdir()
     (tmp_path / "link.json").symlink_to(tmp_path / "folder" / "file.json")
     for value in (1, 2):

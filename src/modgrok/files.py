@@ -37,6 +37,8 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     if os.path.exists(path) and not os.path.isfile(path):
         kind = "a folder" if os.path.isdir(path) else "a device or a pipe"
         raise InputError(f"cannot write {path}: it is {kind}; give the name of a file")
+    if "\0" in os.fspath(path):
+        raise InputError(f"cannot write {os.fspath(path)!r}: no name of a file has a zero byte")
     target = Path(os.path.realpath(path))
     try:
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -125,6 +125,8 @@ def why_not_covered(config: Settings) -> str:
     if config.function is not None and (not config.function.square or config.function.known is not None):
         return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
     known = calibration()
+    if (model := getattr(config, "model", known.fixed["model"])) != known.fixed["model"]:
+        return f"the law was measured for x² networks of two layers, not for model {model}"
     for name, (low, high) in known.covers.items():
         if not low <= getattr(config, name) <= high:
             return f"the law was measured for {name} {low:g} to {high:g}, not {getattr(config, name):g}"
