@@ -68,9 +68,10 @@ demo: install
 	@echo "$(CURDIR)/demo/report/report.html"
 	@echo "== And all of it by hand, in a browser: $(BIN)/modgrok explore --runs demo"
 
-# Checks and tests, docstring examples among them; the tests of one file stay together, on one worker.
+# Checks and tests, docstring examples among them; the tests of one file stay together, on one worker. Bytecode is written
+# wherever that is turned off, since dozens of processes import the same modules.
 test: check
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n auto --dist loadfile
 
 # The explorer as a person uses it: in a real browser (chromium, if there is one), and ended by Ctrl-C at any moment.
 browser: dev
