@@ -199,8 +199,9 @@ def colophon(results: Results, size: Size) -> Iterator[Block]:
     yield Heading(2, "How this page was made")
     yield Paragraph(
         "Seeds count from 0 wherever a number of seeds is given; the same seeds give the same numbers on the same "
-        "machine. To make this page again: `modgrok paper all --out report`, with `--quick` for the short form. "
-        "Results are kept beside the page and used again while their code and checksums fit."
+        "processor, but not on a GPU, where many networks at once add gradients up in an order that is not fixed. To "
+        "make this page again: `modgrok paper all --out report`, with `--quick` for the short form. Results are kept "
+        "beside the page and used again while their code and checksums fit."
     )
     yield Details("Settings, seeds, versions and machine", tuple(settings_and_machine(results, size)))
 
