@@ -75,7 +75,7 @@ test: check
 
 # The explorer as a person uses it: in a real browser (chromium, if there is one), and ended by Ctrl-C at any moment.
 browser: dev
-	$(BIN)/python -m pytest -m "browser and not slow" tests/test_explorer_page.py tests/test_explorer_end.py
+	$(BIN)/python -m pytest -m "browser and not slow" tests/browser tests/test_explorer_end.py
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow

@@ -88,7 +88,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 LONGEST = tuple(
     f"test_{name}.py"
-    for name in ("explorer_page", "explorer_server", "runs", "compilation_cache", "own_tables", "models", "report_page")
+    for name in ("explorer_server", "runs", "compilation_cache", "own_tables", "models", "report_page")
 )
 
 

@@ -129,7 +129,7 @@ def test_the_law_serves_settings_that_were_not_trained():
         ({"steps": 100}, "for steps 1000 to 1500, not 100"),
         ({"weight_decay": 1.0}, "with weight_decay 5.0, not 1.0"),
         ({"optimiser": "sgd"}, "with optimiser adamw, not sgd"),
-        ({"model": "mlp", "modulus": 11}, "for x² networks of two layers, not for model mlp"),
+        ({"model": "mlp", "modulus": 11}, "with model power, not mlp"),
         ({"power": 3}, "for x² networks on functions of two variables"),
         ({"expression": "n1 n2 n3"}, "for x² networks on functions of two variables"),
     ],

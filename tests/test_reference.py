@@ -154,6 +154,7 @@ def test_the_printed_keys_are_the_documented_ones(command, action, printed):
     found = printed(*INVOCATIONS[command, action])
     assert sorted(found) == sorted(reference.keys_of(command)[action])
     assert isinstance(found.get("seconds", 0.0), float)
+    assert isinstance(found.get("files", []), list)
 
 
 def key_kinds(value: Any, name: str = "") -> Iterator[tuple[str, str]]:

@@ -69,11 +69,18 @@ def drawing(width: float, height: float) -> Iterator[Figure]:
         yield figure
 
 
-def outside_legend(axes: Axes, *, in_layout: bool = True) -> None:
-    """A legend in two columns above the axes, off the data, if there is anything to tell; it may be left out of the
-    layout where there is room for it."""
+def outside_legend(axes: Axes, *, right: bool = False, columns: int = 2, in_layout: bool = True) -> None:
+    """A legend above the axes, off the data, if there is anything to tell; short and at the right where a title stands
+    at the left. It may be left out of the layout where there is room for it."""
     if axes.get_legend_handles_labels()[0]:
-        above = axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, ncols=2, columnspacing=1)
+        above = axes.legend(
+            loc="lower right" if right else "lower left",
+            bbox_to_anchor=(float(right), 1),
+            borderaxespad=0.2,
+            ncols=columns,
+            columnspacing=1,
+            handlelength=1.4 if right else None,
+        )
         above.set_in_layout(in_layout)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.figures.style import COLOURS, Figure, drawing
+from modgrok.figures.style import COLOURS, Figure, drawing, outside_legend
 
 TRAIN, TEST, PERIODIC = COLOURS[:3]
 INITIAL = COLOURS[6]
@@ -61,7 +61,7 @@ def draw_losses(axes: Axes, curves: Columns) -> None:
     for name, colour in (("train", TRAIN), ("test", TEST)):
         plot_known(axes, curves, f"{name}_loss", color=colour, label=name)
     axes.set(yscale="log", xlabel="steps", ylabel="loss")
-    legend_beside_letter(axes)
+    outside_legend(axes, right=True)
 
 
 def draw_accuracies(axes: Axes, curves: Columns) -> None:
@@ -72,24 +72,8 @@ def draw_accuracies(axes: Axes, curves: Columns) -> None:
     if np.ptp(np.asarray(curves["alive"])) > 0:
         plot_known(axes, curves, "ipr_alive", color=PERIODIC, linestyle="--", label="IPR, living")
     axes.set(xlabel="steps", ylabel="accuracy, IPR", ylim=(-0.02, 1.04))
-    legend_beside_letter(axes)
-
-
-def legend_beside_letter(axes: Axes) -> bool:
-    """A legend above the axes, off the data, right of the panel's letter; False if there is nothing to tell, as in a
-    training that diverged at once."""
-    count = len(axes.get_legend_handles_labels()[0])
-    if count:
-        axes.legend(
-            loc="lower right",
-            bbox_to_anchor=(1, 1),
-            borderaxespad=0.2,
-            ncols=2 if count == 4 else count,
-            columnspacing=0.9,
-            handlelength=1.1,
-            handletextpad=0.5,
-        )
-    return count > 0
+    some_have_died = len(axes.get_lines()) == 4
+    outside_legend(axes, right=True, columns=2 if some_have_died else 3)
 
 
 def plot_known(axes: Axes, curves: Columns, name: str, **style: Any) -> None:
@@ -114,5 +98,6 @@ def draw_distributions(axes: Axes, neurons: Columns) -> None:
             shares = np.full(known.size, 1 / known.size)
             axes.hist(known, bins=np.linspace(0, 1, 41).tolist(), weights=shares, color=colour, alpha=0.85, label=label)
     axes.set(xlim=(0, 1), xlabel="IPR of a neuron", ylabel="share of neurons")
-    if not legend_beside_letter(axes):
+    outside_legend(axes, right=True)
+    if not axes.get_legend_handles_labels()[0]:
         axes.text(0.5, 0.5, "none: these weights are\nno waves in any order", transform=axes.transAxes, ha="center")

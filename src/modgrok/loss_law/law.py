@@ -125,14 +125,12 @@ def why_not_covered(config: Settings) -> str:
     if config.function is not None and (not config.function.square or config.function.known is not None):
         return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
     known = calibration()
-    if (model := getattr(config, "model", known.fixed["model"])) != known.fixed["model"]:
-        return f"the law was measured for x² networks of two layers, not for model {model}"
+    for name, value in sorted(known.fixed.items(), key=lambda each: not isinstance(each[1], str)):  # kinds, then rates
+        if getattr(config, name, value) != value:
+            return f"the law was measured with {name} {value}, not {getattr(config, name)}"
     for name, (low, high) in known.covers.items():
         if not low <= getattr(config, name) <= high:
             return f"the law was measured for {name} {low:g} to {high:g}, not {getattr(config, name):g}"
-    for name, value in known.fixed.items():
-        if getattr(config, name, value) != value:
-            return f"the law was measured with {name} {value}, not {getattr(config, name)}"
     terms = config.function.variables if config.function else variables(parse(config.expression, config.modulus))
     if config.power not in (None, 2) or len(terms) != 2:
         return "the law was measured for x² networks on functions of two variables"

@@ -1,4 +1,4 @@
-"""A server and a watched browser for the tests of the explorer's page."""
+"""A server, a watched browser and ways around the explorer's page, for its tests; these skip where one is missing."""
 
 from __future__ import annotations
 
@@ -8,13 +8,35 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
+
+import pytest
 
 from modgrok.explorer.client import Explorer
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; `make dev` installs it")
+pytest.importorskip("starlette", reason="the extra explore is not installed; `make dev` installs it")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 PATIENCE = 180
 """Seconds to wait for what takes a moment on an idle machine; those that test are busy."""
+expect = sync_api.expect
+expect.set_options(timeout=1000 * PATIENCE)
+BROWSER = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium; on Debian: apt-get install chromium"),
+]
+"""Marks of every file of tests here."""
+
+VIEWS = {
+    "function": ".facts a",
+    "verdict": ".answer h2",
+    "network": ".tiles dd:has-text('100 %')",
+    "training": ".settings button:enabled",
+    "census": ".scatter canvas",
+    "paper": ".card",
+}
+"""Each view, and what is there once it shows all that it has."""
 
 LONG_TASKS = """
 window.longTasks = [];
@@ -79,3 +101,18 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < last, "it did not come true"
         time.sleep(0.05)
+
+
+def open_view(page: Any, view: str, expression: str = "n1 n2", mod: int = 23, **rest: str) -> None:
+    more = "".join(f"&{name}={quote(value)}" for name, value in rest.items())
+    page.goto(f"/?expression={quote(expression)}&mod={mod}&view={view}{more}")
+
+
+def open_whole_view(page: Any, view: str) -> None:
+    open_view(page, view)
+    page.locator(VIEWS[view]).first.wait_for()
+    until(lambda: still(page))
+
+
+def cells(page: Any) -> list[list[str]]:
+    return page.locator("canvas.cells[data-rows]").first.evaluate(CELLS)

@@ -1,0 +1,155 @@
+"""A function on the explorer's page: its table, its verdict, its network. What is shown is compared with integers."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+
+import pytest
+from explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
+
+import modgrok as mg
+
+pytestmark = BROWSER
+HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)
+
+
+# ---------------------------------------------------------------------------------------------- function
+
+
+def test_the_table_has_one_colour_for_each_value(page):
+    open_view(page, "function", "3n1^2 + n1 n2", 23)
+    page.locator("canvas.cells[data-rows='23']").wait_for()
+    found = cells(page)
+    colours = {(3 * a * a + a * b) % 23: found[a][b] for a in range(23) for b in range(23)}
+    assert len(set(colours.values())) == 23
+    assert found == [[colours[(3 * a * a + a * b) % 23] for b in range(23)] for a in range(23)]
+
+
+def test_a_cell_says_its_value_to_mouse_and_keys(page):
+    open_view(page, "function", mod=97)
+    table = page.locator("canvas.cells")
+    page.locator("canvas.cells[data-rows='97']").wait_for()
+    size = table.bounding_box()["width"] / 97
+    table.hover(position={"x": 34.5 * size, "y": 12.5 * size})
+    expect(page.locator(".readout").first).to_have_text(f"n1 = 12, n2 = 34: value {12 * 34 % 97}")
+    table.press("ArrowDown")
+    table.press("ArrowRight")
+    expect(page.locator("#live")).to_have_text(f"n1 = 13, n2 = 35: value {13 * 35 % 97}")
+
+
+def test_a_sum_in_disguise_falls_into_stripes(page):
+    open_view(page, "function", "(2n1 + 3n2)^4", 97)
+    page.get_by_text("is a sum in disguise").wait_for()
+    before = cells(page)
+    page.get_by_label("by the witness").check(force=True)
+    page.get_by_text("A sum or a product in disguise falls into stripes").wait_for()
+    page.locator("canvas.cells[data-order='witness']").wait_for()
+    striped = cells(page)
+    diagonal = [{striped[row][(start - row) % 97] for row in range(97)} for start in range(97)]
+    assert before != striped
+    assert all(len(colours) == 1 for colours in diagonal)
+    assert len(set(map(frozenset, diagonal))) == len({pow(u, 4, 97) for u in range(97)})
+
+
+def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
+    open_view(page, "function", "n1^n2 + 3", 97)
+    trouble = page.locator(".trouble")
+    assert "exponents must be non-negative integers" in trouble.text_content()
+    first, second = trouble.locator("pre").text_content().split("\n")
+    assert (first, second) == ("n1^n2 + 3", "   ^")
+    page.locator("#expression").fill("n1^2 + 3")
+    page.locator("math").wait_for()
+    expect(trouble).not_to_be_visible()
+    page.wait_for_url("**expression=n1%5E2*")
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=("script", "image", "long"))
+def test_a_hostile_expression_is_text(page, text):
+    page.on("dialog", lambda _: pytest.fail("a script ran"))
+    open_view(page, "verdict", text, 97)
+    page.locator(".trouble").wait_for()
+    assert page.title() != "taken"
+    assert page.evaluate("document.querySelectorAll('body script, img[onerror]').length") == 0
+
+
+def test_an_own_table_is_read_and_judged(page, server):
+    rows = "\n".join(",".join(str((2 * a + b) % 7) for b in range(7)) for a in range(7))
+    open_view(page, "function")
+    page.locator("#own-table").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": rows.encode()})
+    page.wait_for_url("**table=*")
+    page.locator("canvas.cells[data-rows='7']").wait_for()
+    page.get_by_role("link", name="Verdict").click()
+    expect(page.locator(".answer h2")).to_contain_text("sum")
+
+
+# ---------------------------------------------------------------------------------------------- verdict
+
+
+def test_a_verdict_comes_with_its_witness(page):
+    open_view(page, "verdict", "(2n1 + 3n2)^4", 97)
+    assert "is a sum in disguise" in page.locator(".answer h2").text_content()
+    expect(page.locator(".witness canvas")).to_have_count(3)
+    expect(page.locator("canvas.cells[aria-label*='stripes']")).to_be_visible()
+
+
+def test_a_refusal_is_drawn_into_the_table(page):
+    open_view(page, "verdict", "8x^5 y + 34x^9 y^5", 97)
+    assert "neither a sum nor a product" in page.locator(".answer h2").text_content()
+    assert re.fullmatch(r"\d+ %", page.locator(".large").text_content())
+    marked = json.loads(page.locator("canvas.cells[data-marked]").first.get_attribute("data-marked"))
+    row = marked["rows"][0] if marked["rows"] else None
+    values = [(8 * row**5 * b + 34 * row**9 * b**5) % 97 for b in range(97)]
+    assert len(set(values)) < 97  # a value stands more than once in the row that is shown
+
+
+@pytest.mark.slow
+def test_a_probe_trains_and_says_what_its_loss_tells(page):
+    open_view(page, "verdict", "n1 n2", 47)
+    page.get_by_role("button", name="Probe").click()
+    page.locator(".probe .interval").wait_for()
+    assert "loss" in page.locator(".probe").text_content()
+
+
+@pytest.mark.slow
+def test_a_verdict_stands_within_a_second_of_the_last_key(page):
+    """On a machine that does nothing else; it takes half a second of one core."""
+    open_view(page, "verdict", "n1 n2", 97)
+    page.locator(".large").wait_for()
+    page.locator("#expression").fill("")
+    page.locator("#expression").type("8x^5 y + 34x^9 y^5")
+    last_key = time.monotonic()
+    page.locator(".answer", has_text="neither a sum nor a product").wait_for()
+    page.locator(".large").wait_for()
+    assert time.monotonic() - last_key < 1
+
+
+# ---------------------------------------------------------------------------------------------- network
+
+
+def test_an_input_flows_through_the_plan(page):
+    open_view(page, "network", "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", 97)
+    page.get_by_label("minimal", exact=True).check(force=True)
+    page.locator("dd", has_text=re.compile("^28$")).wait_for()
+    a, b = 12, 34
+    steps = [a**4 * b, a**2 * b**2, a * b**3, 2 * a**4 * b + a**2 * b**2, 2 * a**4 * b + a**2 * b**2 + 3 * a * b**3]
+    expect(page.locator(".plan .expert .value")).to_have_text([str(step % 97) for step in steps])
+    page.get_by_text(f"n1 = {a}, n2 = {b} gives {steps[-1] % 97}").wait_for()
+    page.locator(".plan .expert").first.press("Enter")
+    page.get_by_text("Expert e1: what its neurons do").wait_for()
+    expect(page.locator(".blocks canvas")).to_have_count(3)
+    expect(page.locator(".blocks .circle")).to_have_count(3)
+    for link in page.locator("a[download]").all():
+        answer = page.request.get(link.get_attribute("href"), timeout=1000 * PATIENCE)
+        assert answer.ok and "attachment" in answer.headers["content-disposition"]
+
+
+def test_fewer_frequencies_are_fewer_neurons(page):
+    open_view(page, "network", "n1 + n2", 23)
+    page.get_by_label("chosen").check(force=True)
+    widths = [mg.compile("n1 + n2", 23, frequencies=frequencies).width for frequencies in (8, 2)]
+    assert widths[0] > widths[1]
+    for frequencies, width in zip(("8", "2"), widths, strict=True):
+        page.locator("input[type=range]").first.fill(frequencies)
+        expect(page.locator(".tiles dd").first).to_have_text(str(width))
