@@ -35,6 +35,7 @@ ORDER = [
         "workers",
         "ray_workers",
         "algebra",
+        "proofs",
         "separable",
         "networks",
         "compiler",

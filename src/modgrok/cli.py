@@ -147,7 +147,7 @@ def positional(word: str) -> str:
 
 def run_command(argv: list[str]) -> int:
     from modgrok.compilation_cache import use_compilation_cache
-    from modgrok.errors import InputError
+    from modgrok.errors import FaultError, InputError
     from modgrok.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
@@ -155,13 +155,16 @@ def run_command(argv: list[str]) -> int:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
-    from modgrok.printing import console
+    from modgrok.printing import console, visible
 
     command = import_module(f"modgrok.commands.{args.command}")
     try:
         result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
+    except FaultError as error:
+        print(visible(f"modgrok {args.command}: {error}"), file=sys.stderr)
+        return 1
     except MemoryError:
         fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     except BrokenPipeError:
