@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from contextlib import suppress
 from urllib.parse import quote, urlencode
 
@@ -16,6 +17,7 @@ pytest.importorskip("starlette", reason="the explorer needs its extra: pip insta
 
 from modgrok.explorer import server as routes
 from modgrok.explorer.client import PATIENCE, Explorer
+from modgrok.explorer.server import MOST_STREAMS
 from modgrok.explorer.words import TAKEN
 
 SUM = {"expression": "n1 + n2", "mod": "3"}
@@ -246,3 +248,27 @@ def test_uploads_that_break_off_or_are_too_large_or_have_no_name_leave_nothing(s
         assert status == 400 and words in found["error"], (name, found)
     assert server.post(f"/api/tables?name={quote('𝟘' * 80 + '.csv')}", b"0,1\n1,0\n")[0] == 200
     assert left_behind(place) == []
+
+
+# ------------------------------------------------------------------------------------------ too many at once
+
+
+def test_no_more_pages_listen_than_may_however_close_together_they_come(server):
+    """Some places may still be taken by pages that have just gone; those that pages leave are given to others."""
+    channels = [connected(server) for _ in range(MOST_STREAMS + 50)]
+    for channel in channels:
+        channel.sendall(head(server, "GET", "/api/events"))
+    answers = [answer_of(channel)[:12] for channel in channels]
+    for channel in channels:
+        channel.close()
+    assert 0 < answers.count(b"HTTP/1.1 200") <= MOST_STREAMS
+    assert answers.count(b"HTTP/1.1 200") + answers.count(b"HTTP/1.1 429") == len(channels)
+    last = time.monotonic() + PATIENCE
+    while not listens(server):
+        assert time.monotonic() < last, "the places were not given back"
+
+
+def listens(server):
+    with connected(server) as channel:
+        channel.sendall(head(server, "GET", "/api/events"))
+        return answer_of(channel).startswith(b"HTTP/1.1 200")

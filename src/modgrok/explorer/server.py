@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from modgrok.algebra.table_files import SUFFIXES, SUFFIXES_TEXT
 from modgrok.errors import InputError
 from modgrok.explorer.encoding import json_bytes
-from modgrok.explorer.guard import COOKIE, Guard, Refused
+from modgrok.explorer.guard import COOKIE, App, Guard, Receive, Refused, Scope, Send
 from modgrok.explorer.jobs import QueueFull
 from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.words import needed, words_of
@@ -163,7 +163,7 @@ class Routes:
             return refusal(404, "there is no report yet; compute it on the page, in the view Paper")
         return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
 
-    async def events(self, request: Request) -> Response:
+    async def events(self, request: Request) -> App:
         from starlette.responses import StreamingResponse
 
         if self.streams >= MOST_STREAMS:
@@ -171,15 +171,14 @@ class Routes:
         hello = {"queue": self.laboratory.jobs.listed()}
         stream = self.laboratory.events.stream(request.headers.get("last-event-id"), hello)
 
-        async def counted() -> AsyncIterator[bytes]:
-            self.streams += 1
+        async def listening(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                async for part in stream:
-                    yield part
+                await StreamingResponse(stream, media_type="text/event-stream")(scope, receive, send)
             finally:
                 self.streams -= 1
 
-        return StreamingResponse(counted(), media_type="text/event-stream")
+        self.streams += 1  # nothing was awaited since they were counted, so nobody else got this place
+        return listening
 
     # -------------------------------------------------------------------------------------- questions
 
