@@ -250,6 +250,22 @@ def test_uploads_that_break_off_or_are_too_large_or_have_no_name_leave_nothing(s
     assert left_behind(place) == []
 
 
+@pytest.mark.slow
+def test_who_sends_half_a_request_is_hung_up_on_and_who_listens_is_not(server):
+    """It takes one to two times ten seconds."""
+    events = server.events()
+    next(events)
+    halves = [connected(server) for _ in range(50)]
+    for channel in halves:
+        channel.sendall(b"GET /api/settings HTTP/1.1\r\nHost: ")
+    assert [answer_of(channel) for channel in halves] == [b""] * 50
+    for channel in halves:
+        channel.close()
+    server.post("/api/trainings", SUM | {"settings": {"seed": 77}})
+    next(data for name, data, _ in events if name == "queue" and data["queue"])
+    events.close()
+
+
 # ------------------------------------------------------------------------------------------ too many at once
 
 

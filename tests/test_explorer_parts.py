@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
@@ -318,6 +319,29 @@ def test_so_many_answers_are_kept_and_no_more_however_small_they_are(monkeypatch
 
 
 # ------------------------------------------------------------------------------------------ serving
+
+
+@dataclass(eq=False)
+class Cycle:
+    """What uvicorn has of a request, as far as it is looked at."""
+
+    response_complete: bool
+
+
+@dataclass(eq=False)
+class Connection:
+    """And of a connection: its last request."""
+
+    cycle: Cycle | None
+
+
+def test_who_asks_nothing_between_two_sweeps_is_told_from_who_asks():
+    fresh, resting, asking = Connection(None), Connection(Cycle(True)), Connection(Cycle(False))
+    before = serving.silent([fresh, resting, asking])
+    assert before == {(fresh, None), (resting, resting.cycle)} == serving.silent([fresh, resting, asking])
+    resting.cycle = Cycle(True)
+    asking.cycle.response_complete = True
+    assert before & serving.silent([fresh, resting, asking]) == {(fresh, None)}
 
 
 def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):
