@@ -104,7 +104,7 @@ def check_text(name: str, text: str, word: Word) -> None:
     if len(text) > word.longest:
         raise InputError(f"{name} may have {word.longest:,} characters, got {len(text):,}; shorten it")
     if strange := next((c for c in text if is_strange(c)), None):
-        raise InputError(f"{name} has the character {strange!r}, which is none of a text; leave it out")
+        raise InputError(f"{name} has the character {strange!r}, which no word may have; leave it out")
 
 
 def is_strange(character: str) -> bool:
