@@ -110,7 +110,7 @@ def test_samples_and_tables_that_cannot_be_checked_are_refused():
     large = compile_paper("n1 + n2 + n3 + n4", 499, PaperSettings(add_width=2))
     with pytest.raises(
         InputError,
-        match=r"the table has 499\^4 rows, rows, .* not proved .*; check some of them: sample=100000",
+        match=r"the table has 499\^4 rows, .* not proved .*; check some of them: sample=100000",
     ):
         verify(large)
     assert verify(large, sample=100).rows_total == 499**4
