@@ -2,8 +2,8 @@
 
     python benchmarks/proofs.py [--out benchmarks/results/proofs.json] [--repeat 3]
 
-Every network is planned and its weights made, and then proved, several times; the medians are kept. Both are processor-bound,
-so their ratio holds on busy machines too. Trained networks are stood in for by random weights: they take as long.
+Every network is planned and its weights made, and then proved, several times; the medians are kept. Both are bound by
+the processor, so their ratio holds on busy machines too. Random weights stand in for trained ones: they take as long.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def row(text: str, modulus: int, kind: str, network: Network, proof: Any, second
         "modulus": modulus,
         "kind": kind,
         "neurons": network.width,
-        "rows": float(proof.rows),
+        "rows": proof.rows,
         "decided": (proof.right + proof.wrong) / proof.rows,
         "method": proof.method,
         "prove_seconds": median(seconds),
