@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from modgrok.networks.circuit import Circuit as Wired
@@ -25,6 +26,9 @@ def prove(network: Network, *texts: str, progress: Progress | None = None) -> Pr
     table = None if network.function is None else np.asarray(network.function.table, dtype=np.int64)
     typed = Typed((*texts, network.expression) if table is None else (), network.modulus, table)
     circuit = kernel_circuit(network)
+    for weights in jax.tree.leaves(network.params):
+        if isinstance(weights, np.ndarray):
+            weights.flags.writeable = False  # what is proved of them must stay true
     return prove_network(circuit, typed, network.claims, subject=network.params, words=network.words, progress=progress)
 
 

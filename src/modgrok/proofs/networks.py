@@ -29,6 +29,8 @@ MOST_WORK = 6e12
 """Operations that they may take where there is none: some minutes."""
 CHUNK = 1 << 22
 """Logits that are computed at once."""
+ANSWERS = 1 << 18
+"""Right answers, which are Python integers, that are computed at once."""
 LARGEST_LEAK = 1e-4
 """Of a softmax that others read; an answer that leaks more is undecided for them."""
 UNDECIDED = -1
@@ -141,13 +143,16 @@ def prove_network(
     if not countable(circuit):
         return composed_proof(circuit, typed, claims, subject, words)
     counts, margin, bound = np.zeros(3, dtype=np.int64), np.inf, Bound(0.0, 0.0)
-    for begin, end, settled in settled_rows(circuit, claims, told):
-        answers = typed.answers(circuit.sizes, begin, end)
-        known, decided = answers >= 0, settled.symbols != UNDECIDED
-        right = known & decided & (settled.symbols == answers)
-        wrong = known & decided & ~right
-        counts += [int(right.sum()), int(wrong.sum()), int((known & ~decided).sum())]
-        margin = min(margin, float(np.where(wrong, -settled.leads, settled.leads)[known].min(initial=np.inf)))
+    for first, last, settled in settled_rows(circuit, claims, told):
+        for begin in range(first, last, ANSWERS):
+            end = min(begin + ANSWERS, last)
+            answers = typed.answers(circuit.sizes, begin, end)
+            symbols, leads = (part[begin - first : end - first] for part in (settled.symbols, settled.leads))
+            known, decided = answers >= 0, symbols != UNDECIDED
+            right = known & decided & (symbols == answers)
+            wrong = known & decided & ~right
+            counts += [int(right.sum()), int(wrong.sum()), int((known & ~decided).sum())]
+            margin = min(margin, float(np.where(wrong, -leads, leads)[known].min(initial=np.inf)))
         bound = settled.bound
     right, wrong, undecided = map(int, counts)
     return Proof(
@@ -205,6 +210,8 @@ def settle_distinct(
     decided = np.all([column != UNDECIDED for column in columns], axis=0)
     if not decided.any():
         return Settled(np.full(len(decided), UNDECIDED, np.int32), np.zeros(len(decided)), Bound(np.inf, np.inf), 0.0)
+    if prod(expert.alphabets) >= 1 << 62:
+        raise NoProof("an expert reads too many terms to number its symbols")
     codes = np.ravel_multi_index([np.where(decided, column, 0) for column in columns], expert.alphabets)
     if prod(expert.alphabets) <= max(1 << 20, 4 * len(codes)):
         occurring = np.zeros(prod(expert.alphabets), dtype=bool)

@@ -28,7 +28,8 @@ from modgrok.proofs.proof import NoProof
 from modgrok.proofs.rounding import EXACT, Expert, activated, logit_bound
 
 ABSORBED = -1
-LARGEST_GRID = 1 << 22
+LARGEST_GRID, LARGEST_WAVES = 1 << 22, 1 << 23
+"""Numbers in the grid of angles of one frequency, with all its neurons; and in all waves over the group."""
 LARGEST_FIBRES = 1 << 13
 """Largest group of which an h that is not one-to-one is checked, element by element."""
 UNIT = float(np.finfo(float).eps) / 2
@@ -75,6 +76,8 @@ def wave_lead(expert: Expert, claim: Claim) -> float:
     frequencies = tuple(sorted({int(f) for f in claim.frequencies}))
     if not all(1 <= f <= claim.order // 2 for f in frequencies):
         raise NoProof("a claimed frequency is none of the group's")
+    if (len(frequencies) + 1) * max(*expert.alphabets, claim.order) > LARGEST_WAVES or len(expert.alphabets) > 12:
+        raise NoProof("an expert of so many frequencies or terms is not read as waves")
     waves = fitted_waves(expert, claim, frequencies)
     bound = logit_bound(expert, EXACT, shifts=waves.shifts)
     hidden = np.stack([np.abs(expert.embed[s, :a]).max(axis=0) for s, a in enumerate(expert.alphabets)]).sum(axis=0)
@@ -210,8 +213,6 @@ def logits_of_pattern(
     for f in waves.frequencies:
         members, pair = waves.own == f, fibre_waves(claim, f, expert.classes)
         grid, norm = angle_grid(expert, claim, f, pattern)
-        if len(grid) * members.sum() > LARGEST_GRID:
-            raise NoProof("an expert of so many terms is not read as waves")
         sums = np.tile(waves.gone[absorbed][:, members].sum(axis=0), (len(grid), 1))
         for column, s in enumerate(s for s in range(len(pattern)) if s not in absorbed):
             sums += (waves.amplitudes[s, members] * np.exp(1j * grid[:, column])[:, None]).real
@@ -253,6 +254,8 @@ def angle_grid(expert: Expert, claim: Claim, frequency: int, pattern: tuple[bool
             sides.append(
                 angles_of(taken, 1, claim.order) if len(taken) <= count else 2 * np.pi * np.arange(count) / count
             )
+    if prod(map(len, sides)) * expert.embed.shape[2] > LARGEST_GRID:
+        raise NoProof("an expert of so many terms is not read as waves")
     return np.array(list(product(*sides))).reshape(prod(map(len, sides)), len(sides)), norm
 
 
