@@ -25,6 +25,7 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 ORDER = [
     *(
         "errors",
+        "memory",
         "results",
         "printing",
         "files",
