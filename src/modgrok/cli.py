@@ -60,7 +60,10 @@ def fail(message: str) -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return answered(argv)
+    from modgrok.printing import warn_visibly
+
     repeat_interrupts()
+    warn_visibly()
     try:
         return answered(sys.argv[1:])
     finally:
@@ -155,7 +158,7 @@ def run_command(argv: list[str]) -> int:
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
-    from modgrok.printing import console
+    from modgrok.printing import console, visible
 
     command = import_module(f"modgrok.commands.{args.command}")
     try:
@@ -174,7 +177,8 @@ def run_command(argv: list[str]) -> int:
     elif args.csv:
         from modgrok.commands.common import csv_text
 
-        print(csv_text(command, result), end="")
+        text = csv_text(command, result)
+        print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
         command.show(result, console(), args)
     return command.exit_code(result) if hasattr(command, "exit_code") else 0
