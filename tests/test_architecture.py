@@ -26,6 +26,7 @@ ORDER = [
     *(
         "errors",
         "memory",
+        "interrupts",
         "results",
         "printing",
         "files",

@@ -3,7 +3,7 @@
 A command is a module of `modgrok.commands`; it is imported only when it is called, so that `--help` and errors
 answer at once. Results go to stdout (a table, CSV with --csv, or one JSON object with --json), progress and errors to
 stderr.
-Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ import os
 import re
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
+from modgrok import interrupts
 from modgrok.commands import COMMANDS
-
-SECONDS_TO_REPEAT = 0.02
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -62,12 +59,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return answered(argv)
     from modgrok.printing import warn_visibly
 
-    repeat_interrupts()
+    interrupts.repeat_interrupts()
     warn_visibly()
+    if sys.argv[1:2] != ["explore"]:  # which has children to end first
+        signal.signal(signal.SIGTERM, interrupts.terminate)
     try:
         return answered(sys.argv[1:])
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C has nothing to interrupt but the exit
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def answered(argv: Sequence[str]) -> int:
@@ -77,55 +77,15 @@ def answered(argv: Sequence[str]) -> int:
         code = run_command([positional(word) for word in argv])
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        print("terminated" if isinstance(error, interrupts.Terminated) else "interrupted", file=sys.stderr)
+        return interrupts.exit_code()
     except BrokenPipeError:
         discard_output()
         return 0
     except OSError as error:
         discard_output()
         fail(f"modgrok: cannot write the answer: {error.strerror or error}; give a place with space")
-
-
-@contextmanager
-def interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block: libraries in C++ crash if it falls into their import."""
-    usual = signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if came:
-        raise KeyboardInterrupt
-
-
-def repeat_interrupts() -> None:
-    """Ctrl-C that comes where Python cannot raise it, in a callback of the garbage collector, say, comes once more."""
-    usual = sys.unraisablehook
-
-    def hook(found: Any) -> None:
-        if found.exc_type is KeyboardInterrupt:
-            again = threading.Timer(SECONDS_TO_REPEAT, interrupt)
-            again.daemon = True
-            again.start()
-        else:
-            usual(found)
-
-    sys.unraisablehook = hook
-
-
-def interrupt() -> None:
-    """Ctrl-C for the main thread, also where it waits for the system."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        signal.raise_signal(signal.SIGINT)
 
 
 def open_streams() -> None:
@@ -198,7 +158,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
-            with interrupts_held_back():
+            with interrupts.held_back():
                 module = import_module(f"modgrok.commands.{name}")
             module.add_arguments(command)
         form = command.add_mutually_exclusive_group()
