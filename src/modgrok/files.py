@@ -21,6 +21,8 @@ UNFINISHED, SECONDS_KEPT = ".unfinished-", 60.0
 """Part of the name of a file that is being written, and how long such a file of a killed process is left alone."""
 LARGEST_FILE = 1 << 28
 """Bytes of the largest file that is read as a whole, where a reader has no limit of its own."""
+HELD: dict[Path, int] = {}
+"""The marks of folders that this process writes to (`modgrok.locks`), and the open files that they are."""
 PIECE = 1 << 24
 """Bytes that are read at once: Python makes room for all that it is asked to read."""
 
@@ -44,6 +46,7 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     if "\0" in os.fspath(path):
         raise InputError(f"cannot write {os.fspath(path)!r}: no name of a file has a zero byte")
     target = Path(os.path.realpath(path))
+    check_held(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}{UNFINISHED}", suffix=target.suffix)
@@ -63,6 +66,24 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: {reason(error)}; nothing of it was written") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_held(target: Path) -> None:
+    """An `InputError` where the folder of `target` was this process's and is not there any more: none is made anew."""
+    for mark, handle in tuple(HELD.items()):
+        if target.is_relative_to(mark.parent) and not is_open_file(mark, handle):
+            raise InputError(
+                f"{mark.parent} has vanished: it was removed or emptied while it was being written, and what was "
+                "in it is lost; start again"
+            )
+
+
+def is_open_file(path: Path, handle: int) -> bool:
+    """Does the name still stand for the file that is open?"""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def reason(error: OSError) -> str:
