@@ -111,6 +111,7 @@ def positional(word: str) -> str:
 def run_command(argv: list[str]) -> int:
     from modgrok.compilation_cache import use_compilation_cache
     from modgrok.errors import InputError
+    from modgrok.memory import ran_out
     from modgrok.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
@@ -125,13 +126,15 @@ def run_command(argv: list[str]) -> int:
         result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
-    except MemoryError:
-        fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     except BrokenPipeError:
         raise
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
         fail(f"modgrok {args.command}: the system refused{place}: {error.strerror or error}; see to it and try again")
+    except Exception as error:
+        if not ran_out(error):
+            raise
+        fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     if args.json:
         print(json_text(result))
     elif args.csv:

@@ -9,6 +9,8 @@ USUAL_MEMORY = 1 << 34
 """Bytes, where the system does not say."""
 CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 """Where a container finds how much it may use; a number, or the word max."""
+EXHAUSTED = "RESOURCE_EXHAUSTED"
+"""How JAX says that there is no memory left."""
 UNITS = ("bytes", "kB", "MB", "GB", "TB", "PB", "EB")
 
 
@@ -39,6 +41,11 @@ def address_space() -> int | float:
     except (ImportError, OSError, ValueError):
         return float("inf")
     return float("inf") if limit == resource.RLIM_INFINITY else limit
+
+
+def ran_out(error: BaseException) -> bool:
+    """Whether an error says that there was no memory left; JAX, which has one of its own for it, is not imported."""
+    return isinstance(error, MemoryError) or (type(error).__name__ == "JaxRuntimeError" and EXHAUSTED in str(error))
 
 
 def size_text(size: float) -> str:
