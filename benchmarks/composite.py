@@ -1,7 +1,7 @@
 """Polynomials modulo composite numbers: python benchmarks/composite.py [--json FILE] [--count 300]
 
 1. Random polynomials in two and three variables modulo composite numbers from 4 to 60 are compiled and compared with
-   Python's integers on every row; every certificate must hold. Half of them have the fewest frequencies and half all of
+   Python's integers on every row; every one must be proved. Half of them have the fewest frequencies and half all of
    them, a third is in float32.
 2. The neurons of a product by each way there is (logarithms, quarter squares, remainders), modulo primes and others.
 3. The neurons of whole polynomials modulo numbers beside each other.
@@ -108,7 +108,7 @@ def random_row(number: int) -> dict[str, Any]:
         **{name: network.settings[name] for name in ("frequencies", "dtype")},
         "rows": case.modulus**case.variables,
         "wrong_rows": wrong_rows(network, case),
-        "certificate_holds": network.certificate is not None and network.certificate.holds,
+        "certificate_holds": network.proof is not None and network.proof.holds,
         "neurons": network.width,
         "experts": len(kinds),
         "by_squares": kinds.count("squares"),

@@ -38,7 +38,7 @@ for name, network in networks.items():
 # learned one, except that all 961 rows were tried.
 
 # %%
-exact.certificate
+exact.proof
 
 # %% [markdown]
 # ## The same waves

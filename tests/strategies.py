@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from modgrok.networks.circuit import Circuit, Expert
-from modgrok.networks.description import Certificate, ExpertCertificate, ExpertPlan, Learned
+from modgrok.networks.description import ExpertPlan, Learned
 from modgrok.networks.network import Network
 
 
@@ -38,7 +38,7 @@ def networks(draw: st.DrawFn) -> Network:
         circuit.classes,
         draw(st.sampled_from(["paper", "exact"])),
         plan=tuple(draw(expert_plans(expert.width)) for expert in circuit.experts),
-        certificate=draw(st.none() | certificates(len(circuit.experts))),
+        claimed=draw(st.booleans()),
         notes=tuple(draw(st.lists(st.text(max_size=5), max_size=2))),
         settings=draw(st.dictionaries(st.text(max_size=5), plain, max_size=3)),
     )
@@ -63,10 +63,3 @@ def expert_plans(draw: st.DrawFn, width: int) -> ExpertPlan:
         own_accuracy=draw(st.none() | NUMBERS),
         learned=draw(st.none() | st.builds(Learned, st.text(max_size=5), NUMBERS, NUMBERS)),
     )
-
-
-def certificates(experts: int) -> st.SearchStrategy[Certificate]:
-    """Any certificate; a leak may be infinite where nothing was proved."""
-    leaks = st.floats(min_value=0, allow_nan=False)
-    one = st.builds(ExpertCertificate, NUMBERS, NUMBERS, NUMBERS, leaks)
-    return st.builds(Certificate, st.just("float64"), st.tuples(*[one] * experts))

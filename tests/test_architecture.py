@@ -37,6 +37,7 @@ ORDER = [
         "workers",
         "ray_workers",
         "algebra",
+        "proofs",
         "separable",
         "networks",
         "compiler",

@@ -74,7 +74,7 @@ def test_compile_prints_the_documented_object(modgrok):
     assert (result["width"], result["parameters"]) == (3500, 3 * 3 * 97 * 500 + 4 * 97 * 2000)
     assert (result["accuracy"], result["rows_checked"], result["rows_total"]) == (1.0, 9409, 9409)
     assert 0 < result["mse"] < 0.02 and 0 < result["min_margin"] < 1
-    assert result["settings"]["mul_width"] == 500 and result["files"] == [] and result["certificate"] is None
+    assert result["settings"]["mul_width"] == 500 and result["files"] == [] and result["proof"]["holds"]
     assert (result["model"], result["dtype"], result["notes"]) == ("circuit", "float32", [])
     assert isinstance(result["seconds"], float) and result["seconds"] > 0
     assert set(result) == set(compile_command.KEYS)

@@ -34,7 +34,7 @@ def check_random(number: int) -> int:
     """The benchmark's polynomial on every row, against Python's integers; its modulus."""
     case = BENCHMARK.random_case(random.Random(number))
     network = BENCHMARK.compiled(case, number)
-    assert network.certificate.holds and BENCHMARK.wrong_rows(network, case) == 0, case
+    assert network.proof.holds and BENCHMARK.wrong_rows(network, case) == 0, case
     return case.modulus
 
 
@@ -91,13 +91,13 @@ def network(request):
 def test_the_network_has_wires_of_other_alphabets_and_is_right(network):
     classes = {expert.readout.shape[1] for expert in network.circuit.experts}
     assert classes - {M} and (network.predict(ROWS) == ANSWERS).all()
-    assert verify(network).accuracy == 1.0 and network.certificate.holds
+    assert verify(network).accuracy == 1.0 and network.proof.holds
 
 
 def test_a_saved_network_is_read_again(network, tmp_path):
     loaded = load(network.save(tmp_path / "net.safetensors"))
     np.testing.assert_array_equal(loaded(ROWS), network(ROWS))
-    assert loaded.plan == network.plan and loaded.certificate == network.certificate
+    assert loaded.plan == network.plan and loaded.claimed and loaded.proof is None
     assert predict(loaded, 7, 11).correct
 
 
@@ -113,7 +113,7 @@ def test_the_command_compiles_modulo_a_composite_number(capsys, tmp_path):
     file = str(tmp_path / "net.safetensors")
     assert main(["compile", "n1 n2", "--mod", "12", "--frequencies", "minimal", "--out", file, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["accuracy"], result["width"], result["certificate"]["holds"]) == (1.0, 15, True)
+    assert (result["accuracy"], result["width"], result["proof"]["holds"]) == (1.0, 15, True)
     assert [(e["kind"], e["group_order"]) for e in result["experts"]] == [("sum", 24), ("sum", 24), ("squares", 12)]
     assert main(["verify", file]) == 0 and main(["predict", file, "7", "11"]) == 0
     assert "5" in capsys.readouterr().out
@@ -153,7 +153,7 @@ def planted():
 def test_a_table_in_disguise_is_one_expert(planted, tmp_path):
     network = mg.compile(planted)
     assert [(step.kind, step.group_order) for step in network.plan] == [("separable", 53)]
-    assert network.certificate.holds and (network.table() == planted).all()
+    assert network.proof.holds and (network.table() == planted).all()
     loaded = load(network.save(tmp_path / "net.safetensors"))
     assert (loaded.table() == planted).all() and verify(loaded).exhaustive and verify(loaded).accuracy == 1.0
 
@@ -163,7 +163,7 @@ def test_the_command_compiles_a_table(planted, tmp_path, capsys):
     assert main(["compile", "--table", str(tmp_path / "mine.csv"), "--frequencies", "minimal", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["sizes"], result["values"], result["accuracy"]) == ([30, 40], 17, 1.0)
-    assert (result["width"], result["certificate"]["holds"]) == (7, True), "five that add, and two for h"
+    assert (result["width"], result["proof"]["holds"]) == (7, True), "five that add, and two for h"
 
 
 def test_a_product_modulo_four_is_one_expert_over_another_group():

@@ -92,7 +92,7 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
     names: dict[str, object] = {}
     for _, code in FENCE.findall(text):
         exec(code, names)
-    exact = ("network", "mg.verify(network)", "network.certificate", "mg.predict(network, 12, 34)")
+    exact = ("network", "mg.verify(network)", "network.proof", "mg.predict(network, 12, 34)")
     assert all(f"{line}\n# {eval(line, names)!r}\n" in text for line in exact)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
-from modgrok.compiler.certificate import certify, logit_bound, step_margin
 from modgrok.compiler.compiling import ExactSettings as Settings
-from modgrok.compiler.compiling import compile_exact, prove
+from modgrok.compiler.compiling import compile_exact, enough_margin
 from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
+from modgrok.compiler.margins import expert_margins, logit_bound, step_margin
 from modgrok.compiler.plan import plan_by_shape
 from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.errors import InputError
@@ -39,7 +39,7 @@ def check_polynomial(text: str, p: int, frequencies: str) -> int:
     network = compile_exact(text, p, Settings(frequencies=frequencies))
     found = verify(network)
     assert found.exhaustive and found.accuracy == 1.0, (text, p, frequencies, found)
-    assert network.certificate.holds, (text, p, frequencies)
+    assert network.proof.holds, (text, p, frequencies)
     if frequencies == "all":
         assert found.mse <= 1e-20, (text, p, found)
     return network.circuit.width
@@ -70,7 +70,7 @@ def test_table_1_is_exact_and_narrow(text: str, p: int) -> None:
 def test_five_neurons_add(p: int) -> None:
     network = compile_exact("n1 + n2", p, Settings(frequencies="minimal"))
     assert network.circuit.width == 5
-    assert network.certificate.holds
+    assert network.proof.holds
     assert verify(network, sample=2000).accuracy == 1.0
 
 
@@ -178,19 +178,19 @@ def test_rounding_bound_covers_the_real_error() -> None:
 
 def test_float32_that_cannot_be_proved_takes_more_frequencies_or_float64() -> None:
     network = compile_exact("n1 + n2", 4999, Settings(frequencies="minimal", dtype="float32"))
-    assert network.circuit.width > 5 and "float32 is not proved" in network.notes[0]
-    assert network.certificate.holds and network.circuit.dtype == np.float32
+    assert network.circuit.width > 5 and "float32 is not enough" in network.notes[0]
+    assert network.proof.holds and network.circuit.dtype == np.float32
     step = plan_by_shape(parse("n1 + n2"), 23).steps[0]
     huge = Step("sum", "", step.inputs, 23, step.tables, step.outputs, 23)
-    kernels, _, certificate, notes = prove(Plan(("n1", "n2"), (23, 23), (huge,)), [short_kernel(23, 1)], "float64")
-    assert certificate.holds and notes == [] and len(kernels) == 1
+    plan = Plan(("n1", "n2"), (23, 23), (huge,))
+    kernels, _, margins, dtype, notes = enough_margin(plan, [short_kernel(23, 1)], "float64")
+    assert margins[0].enough and dtype == "float64" and notes == [] and len(kernels) == 1
 
 
-def test_certificate_fails_when_rounding_exceeds_the_margin() -> None:
+def test_a_margin_is_not_enough_when_rounding_exceeds_it() -> None:
     plan = plan_by_shape(parse("n1 + n2"), 4999)
     kernel = short_kernel(4999, 1)
-    certificate = certify(plan, [kernel], [exact_expert(plan.steps[0], kernel)], "float32")
-    assert not certificate.holds and not certificate.to_json()["holds"]
+    assert not expert_margins(plan, [kernel], [exact_expert(plan.steps[0], kernel)], "float32")[0].enough
 
 
 def test_settings_that_make_no_sense_are_refused() -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import dataclass
 
 import pytest
 
@@ -278,7 +279,69 @@ def test_who_asks_a_second_time_does_not_wait_for_a_training_to_save_itself(monk
     asyncio.run(check())
 
 
+# ------------------------------------------------------------------------------------------ answers that are kept
+
+
+@pytest.fixture
+def laboratory(tmp_path):
+    found = Laboratory(runs=tmp_path, report=tmp_path, census=None)
+    yield found
+    found.temporary.cleanup()
+
+
+def asked_one_after_the_other(laboratory, words, payload):
+    """Ask about a function with each of the words; the child answers the same."""
+
+    class Same(Worker):
+        async def ask(self, name, params, on_event=None):
+            return Reply("refusal", payload)
+
+    async def check():
+        laboratory.answerer = Same("same")
+        for word in words:
+            await laboratory.ask("function", {"expression": word})
+
+    asyncio.run(check())
+
+
+def test_what_answers_were_asked_with_counts_as_they_do(monkeypatch, laboratory):
+    monkeypatch.setattr("modgrok.explorer.laboratory.KEPT_BYTES", 100_000)
+    asked_one_after_the_other(laboratory, (f"{k:04}" * 1000 for k in range(100)), b"no")
+    kept = [dict(words)["expression"] for _, words in laboratory.answers]
+    assert kept == [f"{k:04}" * 1000 for k in range(100 - len(kept), 100)]
+    assert 10 < len(kept) < 25 and sum(map(len, kept)) < laboratory.bytes <= 100_000
+
+
+def test_so_many_answers_are_kept_and_no_more_however_small_they_are(monkeypatch, laboratory):
+    monkeypatch.setattr("modgrok.explorer.laboratory.KEPT_ANSWERS", 7)
+    asked_one_after_the_other(laboratory, map(str, range(50)), b"")
+    assert [dict(words)["expression"] for _, words in laboratory.answers] == list(map(str, range(43, 50)))
+
+
 # ------------------------------------------------------------------------------------------ serving
+
+
+@dataclass(eq=False)
+class Cycle:
+    """What uvicorn has of a request, as far as it is looked at."""
+
+    response_complete: bool
+
+
+@dataclass(eq=False)
+class Connection:
+    """And of a connection: its last request."""
+
+    cycle: Cycle | None
+
+
+def test_who_asks_nothing_between_two_sweeps_is_told_from_who_asks():
+    fresh, resting, asking = Connection(None), Connection(Cycle(True)), Connection(Cycle(False))
+    before = serving.silent([fresh, resting, asking])
+    assert before == {(fresh, None), (resting, resting.cycle)} == serving.silent([fresh, resting, asking])
+    resting.cycle = Cycle(True)
+    asking.cycle.response_complete = True
+    assert before & serving.silent([fresh, resting, asking]) == {(fresh, None)}
 
 
 def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):

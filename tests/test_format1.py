@@ -121,13 +121,12 @@ def test_plans_are_kept(name):
             assert ours.learned is None
 
 
-def test_certificates_are_kept():
-    certificate = mg.load(FILES / "compiled.safetensors").certificate
-    told = raw("compiled")[0]["settings"]["certificate"]
-    assert certificate.holds and certificate.dtype == told["dtype"]
-    assert (certificate.margin, certificate.error_bound) == (told["margin"], told["error_bound"])
-    assert [expert.beta for expert in certificate.experts] == [expert["beta"] for expert in told["experts"]]
-    assert all(mg.load(FILES / f"{name}.safetensors").certificate is None for name in NAMES if name != "compiled")
+def test_a_certificate_in_a_file_is_a_claim_that_the_kernel_proves_anew():
+    network = mg.load(FILES / "compiled.safetensors")
+    assert network.claimed and network.proof is None and "its file says that it is proved" in network.proof_text
+    proof, told = mg.verify(network).proof, raw("compiled")[0]["settings"]["certificate"]
+    assert proof.holds and proof.dtype == told["dtype"] and proof.margin == pytest.approx(told["margin"], rel=1e-3)
+    assert not any(mg.load(FILES / f"{name}.safetensors").claimed for name in NAMES if name != "compiled")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -138,7 +137,7 @@ def test_it_is_written_in_the_format_of_today(name, tmp_path):
         assert json.loads(file.metadata()["modgrok"])["format"] == 2
     rows = rows_of(old)
     np.testing.assert_array_equal(new(rows), old(rows))
-    for field in ("model", "expression", "modulus", "method", "plan", "certificate", "notes", "settings"):
+    for field in ("model", "expression", "modulus", "method", "plan", "claimed", "notes", "settings"):
         assert getattr(new, field) == getattr(old, field), field
 
 

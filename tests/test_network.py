@@ -44,7 +44,7 @@ def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
     for before, after in zip(ours[0], theirs[0], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape
         assert before.tobytes() == after.tobytes()
-    for name in ("model", "expression", "modulus", "method", "plan", "certificate", "notes", "settings", "variables"):
+    for name in ("model", "expression", "modulus", "method", "plan", "claimed", "notes", "settings", "variables"):
         assert getattr(loaded, name) == getattr(network, name)
     assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
 
@@ -158,7 +158,7 @@ def rewritten(network: Network, path: Path, changes: dict) -> Path:
         ({"model": None}, "or was cut short"),
         ({"plan": 3}, "or was cut short"),
         ({"plan": [{"kind": "sum"}]}, "or was cut short"),
-        ({"certificate": {"holds": True}}, "or was cut short"),
+        ({"claims": [{"order": 5}]}, "or was cut short"),
         ({"settings": None}, "or was cut short"),
         ({"notes": None}, "or was cut short"),
         ({"statistics": 2}, "or was cut short"),

@@ -103,7 +103,7 @@ def test_the_installed_command_compiles(installed):
     assert result["modulus"] == 7
     assert result["rows_checked"] == 7**2
     assert result["accuracy"] == 1.0
-    assert result["certificate"]["holds"]
+    assert result["proof"]["holds"]
     written = [path.name for path in installed.folder.iterdir()]
     assert written == [Path(result["files"][0]).name]
 

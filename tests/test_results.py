@@ -181,7 +181,7 @@ def session(tmp_path_factory) -> dict[str, Result]:
     prediction = mg.predict(network, 4, 5)
     return {
         "compile": network,
-        "certificate": network.certificate,
+        "proof": network.proof,
         "verify": verification,
         "verify a sample": mg.verify(run, sample=10),
         "predict": prediction,
@@ -202,7 +202,7 @@ def session(tmp_path_factory) -> dict[str, Result]:
 
 
 NAMES = (
-    *("compile", "certificate", "verify", "verify a sample", "predict", "predict many"),
+    *("compile", "proof", "verify", "verify a sample", "predict", "predict many"),
     *("train", "train on every row", "train a transformer", "load a run", "load"),
     *("inspect", "snapped", "mix", "export", "a checked network", "an answer", "a long expression"),
 )

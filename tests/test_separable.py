@@ -13,7 +13,6 @@ from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.errors import InputError
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide, several
-from modgrok.separable.checkers import check_up_to
 from modgrok.separable.grouping import GroupedDecision
 
 
@@ -99,8 +98,8 @@ def test_modulo_a_composite_number_the_multiplicative_family_is_that_of_all_smal
     products = classify_table(a * b % 15, 15)
     verdict = products.families[1].verdict
     assert (products.status, verdict.group_order, verdict.up_to) == ("not-in-class", 14, True)
-    assert check_up_to(a * b % 15, 14, True, verdict.obstruction, up_to=True)
-    assert not check_up_to(a * b % 15, 40, True, verdict.obstruction, up_to=True)
+    assert check_obstruction(a * b % 15, 14, True, verdict.obstruction, up_to=True)
+    assert not check_obstruction(a * b % 15, 40, True, verdict.obstruction, up_to=True)
     cubes = (a[:9, :9] * b[:9, :9]) ** 3 % 9
     witness = classify_table(cubes, 9).families[1].verdict.witness
     assert witness.group_order < 9 and check_witness(cubes, witness.group_order, True, witness)

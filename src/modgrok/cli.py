@@ -110,7 +110,7 @@ def positional(word: str) -> str:
 
 def run_command(argv: list[str]) -> int:
     from modgrok.compilation_cache import use_compilation_cache
-    from modgrok.errors import InputError
+    from modgrok.errors import FaultError, InputError
     from modgrok.memory import ran_out
     from modgrok.results import json_text
 
@@ -126,6 +126,9 @@ def run_command(argv: list[str]) -> int:
         result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
+    except FaultError as error:
+        print(visible(f"modgrok {args.command}: {error}"), file=sys.stderr)
+        return 1
     except BrokenPipeError:
         raise
     except OSError as error:

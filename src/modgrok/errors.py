@@ -11,6 +11,10 @@ class InputError(ValueError):
     """Something a user gave cannot be used; the message says what, what is allowed, and how to fix it."""
 
 
+class FaultError(RuntimeError):
+    """modgrok itself is wrong: what it made did not stand the kernel's test. The message asks for a report."""
+
+
 class ExpressionError(InputError):
     """An expression cannot be read; `position` is the offset of the first character that is wrong."""
 

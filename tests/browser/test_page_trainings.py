@@ -7,6 +7,7 @@ import os
 import re
 import signal
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 from explorer_browser import BROWSER, PATIENCE, expect, open_view, until
@@ -72,6 +73,23 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     page.get_by_role("button", name="Go on").wait_for()
 
 
+def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, server):
+    """Its network is written at the end, and this one keeps no snapshots: its table and neurons come with events."""
+    refused = []
+    page.on("response", lambda response: refused.append(response.url) if response.status >= 400 else None)
+    open_view(page, "training", "n1 + n2", 31)
+    start_training(page, width=128, steps=200000, seed=6)
+    page.wait_for_url("**run=*")
+    until(lambda: shown_step(page) > 0)
+    page.reload()
+    until(lambda: shown_step(page) > 0)
+    expect(page.locator("canvas.cells")).to_have_attribute("aria-label", re.compile("training cells"))
+    page.get_by_role("button", name="Stop", exact=True).click()
+    page.get_by_role("button", name="Go on").wait_for()
+    expect(page.locator(".run")).to_contain_text("Weights on")
+    assert refused == []
+
+
 def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page, server):
     """The page asks how the run is; before it has the answer the run ends, which it hears of at once."""
     open_view(page, "training", "n1 + n2", 7)
@@ -83,7 +101,7 @@ def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page,
     stop = {"data": {"run": run}, "headers": {"X-Modgrok-Token": token}}
     states = []
 
-    def hold(route: sync_api.Route) -> None:
+    def hold(route: Any) -> None:
         answer = route.fetch(timeout=1000 * PATIENCE)
         states.append(answer.json()["state"])
         if len(states) == 1:

@@ -4,7 +4,7 @@ The first tables are all of 2 × 2 and all of 3 × 3, for both families; of the 
 four values the truth about every table is known: all tables of the class are listed, by going through all g1, g2 and h
 (`all_in_class`). Larger tables are planted in the class, which no verdict may deny, or are such tables with some cells
 changed, or random. A yes must come with a witness that gives every cell, and a no with a certificate that the separate
-checker accepts (`modgrok.separable.checkers`, which shares no code with the decision).
+checker accepts (`modgrok.proofs`, which shares no code with the decision).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from tally import Tally
 
-from modgrok.separable.checkers import check_up_to
+from modgrok.separable import check_obstruction
 from modgrok.separable.decision import decide
 from modgrok.separable.verdict import Verdict
 
@@ -100,7 +100,9 @@ def problems(table: np.ndarray, order: int, absorbing: bool, *, in_class: bool |
         return [f"{what}: {verdict.status}, and the truth is {in_class}"]
     if verdict.status == "in-class":
         return [] if witnessed(table, verdict, order, absorbing) else [f"{what}: its witness gives another table"]
-    if verdict.obstruction is None or not check_up_to(table, order, absorbing, verdict.obstruction, verdict.up_to):
+    if verdict.obstruction is None or not check_obstruction(
+        table, order, absorbing, verdict.obstruction, verdict.up_to
+    ):
         return [f"{what}: its certificate is not accepted"]
     return []
 

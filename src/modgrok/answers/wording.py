@@ -68,6 +68,8 @@ def why_it_is_nothing(found: Classification, whole: bool) -> str:
     if undecided:
         return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
     proved = "that is proved" if whole else "that is proved, whatever its unknown cells hold"
+    if not all(f.proof for f in found.families):
+        proved = "the search excluded it, in more steps than the kernel checks"
     if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
         return f"is not h(g1 + g2) over {' nor over '.join(f.group for f in found.families)}: {proved}"
     names = [NAMES[f.family] for f in found.families]

@@ -1,4 +1,4 @@
-"""modgrok check: hold a certificate of classify against the table, with checkers that share no code with the search."""
+"""modgrok check: the claims of a certificate, proved by the kernel from the table, or not."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ from modgrok.commands.common import FUNCTION_KEY, heading, text_table
 from modgrok.separable.checking import Check, check
 
 KEYS = {
-    "holds": "whether no claim was refused",
+    "holds": "whether something is claimed and all of it is proved",
     **FUNCTION_KEY,
-    "claims": "one object for each claim: `family`, `verdict`, `group`, `holds` (`null` for an `unknown`, which claims "
-    "nothing), `reason`",
+    "claims": "one object for each claim: `family`, `verdict`, `group`, `outcome` (`proved`, `refuted`, `unreadable`, "
+    "`too much work` or `nothing claimed`), `reason`, `holds` (`null` for an `unknown`, which claims nothing)",
     "seconds": "how long the work took",
 }
-MARKS = {True: "proved", False: "refused", None: "–"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +29,10 @@ def run(args: argparse.Namespace, console: Console) -> Check:
 
 def show(found: Check, console: Console, args: argparse.Namespace) -> None:
     heading(console, f"{found.function.title}: ", found.outcome)
-    rows = [(c.family, c.group, c.verdict, MARKS[c.holds], c.reason) for c in found.claims]
+    rows = [(c.family, c.group, c.verdict, c.outcome, c.reason) for c in found.claims]
     console.print(text_table(("family", "group", "verdict", "check", "why"), rows))
 
 
 def exit_code(found: Check) -> int:
-    return 0 if found.holds else 1
+    """0 proved, 1 refuted, 2 unreadable, too much work, or nothing claimed."""
+    return 0 if found.holds else 1 if found.refuted else 2

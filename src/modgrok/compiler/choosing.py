@@ -14,8 +14,8 @@ from modgrok.algebra.expression import Tree, variable_names, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.function import Function
 from modgrok.algebra.polynomial import value_table
-from modgrok.compiler.certificate import step_margin
 from modgrok.compiler.exact_weights import Kernel, exact_width, full_kernel, short_kernel
+from modgrok.compiler.margins import step_margin
 from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
 from modgrok.compiler.planner import prime_powers
 from modgrok.compiler.steps import Plan, Step, sum_step

@@ -1,7 +1,9 @@
 """The compiler: expression and modulus -> plan -> weights -> network, in two methods.
 
-`exact` designs the phases: any polynomial with no error, as narrow as the planner can make it, with a
-certificate. `paper` is the network of the paper's Section 4: random phases, right by averaging.
+`exact` designs the phases: any polynomial with no error, as narrow as the planner can make it. `paper` is the
+network of the paper's Section 4: random phases, right by averaging. What is given out has gone through the kernel:
+it proves from the weights and from the text as typed on which rows the network is right, and no exact network
+leaves that it finds wrong.
 """
 
 from __future__ import annotations
@@ -13,16 +15,21 @@ from typing import Any
 import numpy as np
 
 from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.field import exp_table
 from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
-from modgrok.compiler.certificate import Certificate, certify
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.exact_weights import Kernel, exact_expert
+from modgrok.compiler.margins import ExpertMargin, expert_margins
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
 from modgrok.compiler.steps import Plan
-from modgrok.errors import InputError
+from modgrok.errors import FaultError, InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
+from modgrok.networks.proving import kernel_circuit, proved
+from modgrok.networks.verification import verify
+from modgrok.proofs.networks import needs_claims
+from modgrok.proofs.waves import Claim
 
 DTYPES = ("float32", "float64")
 
@@ -69,7 +76,7 @@ def compile(
         function: a polynomial such as "2n1^4 n2 + n1^2 n2^2", which may end with its modulus; or a table: an
             array, the path of a .csv, .npy or .parquet file, or a Python function.
         mod: the modulus, any number of at least 2; of a table, how many values it has.
-        method: "exact" designs the phases, has no error and a certificate; "paper" draws them at random, as published.
+        method: "exact" designs the phases, has no error and is proved; "paper" draws them at random, as published.
         frequencies: of exact: "all" (exact one-hot outputs, the default), "minimal" (fewest neurons that are right
             everywhere), or a number.
         dtype: "float32" or "float64"; by default float64 for exact and float32 for paper.
@@ -79,7 +86,7 @@ def compile(
         seed: of paper: of the random phases (0).
 
     Returns:
-        The network; `verify` checks it against integers, `network.certificate` is its proof.
+        The network; `network.proof` is what the kernel proved of it, `verify` checks it against integers.
 
     >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
     <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
@@ -147,13 +154,13 @@ def finish(
 def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
     """The narrowest network the planner finds, proved right in the dtype of its weights.
 
-    Where the proof fails in float32, more frequencies are used, and then float64.
+    Where float32 is not precise enough, more frequencies are used, and then float64.
     """
     settings = settings or ExactSettings()
     check_exact_settings(settings)
     tree, modulus = read(text, mod)
     plan, kernels = best_plan(tree, modulus, settings.frequencies)
-    return proved(plan, kernels, to_text(tree), modulus, settings)
+    return given_out(exact_network(plan, kernels, to_text(tree), modulus, settings), text)
 
 
 def compile_table(function: Function, settings: ExactSettings | None = None) -> Network:
@@ -161,10 +168,10 @@ def compile_table(function: Function, settings: ExactSettings | None = None) -> 
     settings = settings or ExactSettings()
     check_exact_settings(settings)
     plan, kernels = best_table_plan(function, settings.frequencies)
-    return proved(plan, kernels, function.name, function.values, settings, function)
+    return given_out(exact_network(plan, kernels, function.name, function.values, settings, function))
 
 
-def proved(
+def exact_network(
     plan: Plan,
     kernels: list[Kernel],
     text: str,
@@ -172,16 +179,52 @@ def proved(
     settings: ExactSettings,
     function: Function | None = None,
 ) -> Network:
-    """The network of a plan with its certificate."""
-    kernels, experts, certificate, notes = prove(plan, kernels, settings.dtype)
-    chosen = replace(settings, dtype=certificate.dtype)
-    betas = np.array([expert.beta for expert in certificate.experts])
-    network = finish(plan, experts, betas, text, modulus, "exact", chosen, function)
+    """The network of a plan, with margins that rounding should not use up; nothing is proved of it yet."""
+    kernels, experts, margins, dtype, notes = enough_margin(plan, kernels, settings.dtype)
+    betas = np.array([expert.beta for expert in margins])
+    network = finish(plan, experts, betas, text, modulus, "exact", replace(settings, dtype=dtype), function)
     steps = tuple(
-        replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=proof.margin, beta=proof.beta)
-        for about, kernel, proof in zip(network.plan, kernels, certificate.experts, strict=True)
+        replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=expert.margin, beta=expert.beta)
+        for about, kernel, expert in zip(network.plan, kernels, margins, strict=True)
     )
-    return replace(network, plan=steps, certificate=certificate, notes=tuple(notes))
+    claims = claims_of(plan, kernels) if needs_claims(kernel_circuit(network)) else ()
+    return replace(network, plan=steps, notes=tuple(notes), claims=claims)
+
+
+def claims_of(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Claim, ...]:
+    """What every step is said to compute: hints for the kernel, which believes none of it."""
+    return tuple(
+        Claim(
+            step.order,
+            step.tables,
+            step.outputs,
+            step.absorbed,
+            tuple(kernel.frequencies.tolist()),
+            step.rule,
+            step.forms,
+            step.result,
+            int(exp_table(step.order + 1)[1 % step.order]) if step.rule == "product" else 1,
+        )
+        for step, kernel in zip(plan.steps, kernels, strict=True)
+    )
+
+
+SAMPLE = 1000
+"""Rows on which a network is tried that is too large to be proved."""
+
+
+def given_out(network: Network, *texts: str) -> Network:
+    """The network with its proof; a `FaultError` instead of one that is wrong.
+
+    `texts` are what was typed, which the kernel reads by itself. Where it has no proof, some rows are tried at least.
+    """
+    found = proved(network, *texts)
+    if found.proof.holds if found.proof else verify(found, sample=SAMPLE, proving=False).errors == 0:
+        return found
+    raise FaultError(
+        f"the network that was made for {network.title} does not stand the kernel's test, so it is not given out: "
+        f"{found.proof_text}. This is a fault of modgrok; please report it with the command that you gave"
+    )
 
 
 def check_exact_settings(settings: ExactSettings) -> None:
@@ -196,27 +239,32 @@ def check_dtype(dtype: str) -> None:
         raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
 
 
-def prove(plan: Plan, kernels: list[Kernel], dtype: str) -> tuple[list[Kernel], list[Expert], Certificate, list[str]]:
-    """Kernels, experts and certificate; more frequencies and then float64 where the proof fails."""
+def enough_margin(
+    plan: Plan, kernels: list[Kernel], dtype: str
+) -> tuple[list[Kernel], list[Expert], list[ExpertMargin], str, list[str]]:
+    """Kernels, experts, margins and dtype; more frequencies and then float64 where rounding could use a margin up."""
     notes: list[str] = []
     while True:
         experts = [exact_expert(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True)]
-        certificate = certify(plan, kernels, experts, dtype)
-        if certificate.holds:
-            return kernels, experts, certificate, notes
-        weakest = next(k for k, expert in enumerate(certificate.experts) if not expert.holds)
+        margins = expert_margins(plan, kernels, experts, dtype)
+        weakest = next((k for k, expert in enumerate(margins) if not expert.enough), None)
+        if weakest is None:
+            return kernels, experts, margins, dtype, notes
         if not kernels[weakest].exact:
             count = 2 * len(kernels[weakest].frequencies)
-            notes.append(f"{dtype} is not proved with fewer than {count} frequencies in expert {weakest + 1}")
+            notes.append(f"{dtype} is not enough with fewer than {count} frequencies in expert {weakest + 1}")
             kernels = [
                 choose_kernel(step, count) if k == weakest else kernel
                 for k, (step, kernel) in enumerate(zip(plan.steps, kernels, strict=True))
             ]
         elif dtype != "float64":
-            notes.append(f"{dtype} is not proved with all frequencies; float64 is used")
+            notes.append(f"{dtype} is not enough with all frequencies; float64 is used")
             dtype = "float64"
         else:
-            return kernels, experts, certificate, [*notes, "no proof in float64: rounding may exceed the margin"]
+            raise InputError(
+                f"no weights in float64 are precise enough for expert {weakest + 1}, "
+                f"with {plan.steps[weakest].classes:,} classes; use a smaller modulus"
+            )
 
 
 # --------------------------------------------------------------------------------------------- paper
@@ -236,7 +284,7 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
     betas = np.full(len(experts), float(settings.beta))
-    return finish(plan, experts, betas, to_text(tree), modulus, "paper", settings)
+    return proved(finish(plan, experts, betas, to_text(tree), modulus, "paper", settings), text)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:

@@ -52,14 +52,18 @@ Meet = Callable[[tuple["Signal", ...]], "Signal"]
 
 @dataclass(frozen=True, eq=False)
 class Signal:
-    """table[symbol on the wire]; a wire of None is a constant, table[0]."""
+    """table[symbol on the wire]; a wire of None is a constant, table[0].
+
+    `form` says the table as a polynomial in the symbol, which it calls n1; empty where nobody has said it.
+    """
 
     wire: int | None
     table: Table
     text: str
+    form: str = ""
 
-    def relabelled(self, table: Table, text: str) -> Signal:
-        return replace(self, table=table, text=text)
+    def relabelled(self, table: Table, text: str, form: str) -> Signal:
+        return replace(self, table=table, text=text, form=form if self.form else "")
 
 
 class Planner:
@@ -91,7 +95,13 @@ class Planner:
             table, step = result.table, steps[-1]
             absorbed = None if step.absorbed is None else int(table[step.absorbed])
             steps[-1] = replace(
-                step, outputs=table[step.outputs], absorbed=absorbed, text=result.text, classes=self.modulus
+                step,
+                outputs=table[step.outputs],
+                absorbed=absorbed,
+                text=result.text,
+                classes=self.modulus,
+                forms=step.forms if result.form else (),
+                result=result.form,
             )
         else:
             steps.append(self.relabelling(result))
@@ -101,7 +111,7 @@ class Planner:
         """A one-variable function as an expert: the sum of one term."""
         wire = 0 if signal.wire is None else signal.wire
         table = np.broadcast_to(signal.table, self.alphabets[wire])
-        return sum_step((wire,), [table], self.modulus, signal.text, kind="relabel")
+        return sum_step((wire,), [table], self.modulus, signal.text, kind="relabel", forms=forms_of([signal]))
 
     def signal(self, tree: Tree, m: int) -> Signal:
         """The value of an expression modulo m, a divisor of the modulus."""
@@ -109,13 +119,14 @@ class Planner:
             case Integer(value):
                 return constant(value, m)
             case Variable(index):
-                return Signal(self.wires[index], np.arange(self.modulus) % m, f"n{index}")
+                return Signal(self.wires[index], np.arange(self.modulus) % m, f"n{index}", "n1")
             case Negation(operand):
                 inner = self.signal(operand, m)
-                return inner.relabelled(-inner.table % m, f"-{bracket(inner.text)}")
+                return inner.relabelled(-inner.table % m, f"-{bracket(inner.text)}", f"-({inner.form})")
             case Power(base, exponent):
                 inner = self.signal(base, m)
-                return inner.relabelled(powers(inner.table, exponent, m), f"{bracket(inner.text)}^{exponent}")
+                text = f"{bracket(inner.text)}^{exponent}"
+                return inner.relabelled(powers(inner.table, exponent, m), text, f"({inner.form})^{exponent}")
             case Sum(terms):
                 return self.combine([self.signal(term, m) for term in terms], np.add, m, partial(self.add, m=m))
             case Product(factors):
@@ -127,8 +138,11 @@ class Planner:
         c = int(evaluate(Product(tuple(fixed)), {}, m)) if fixed else 1
         if self.lean and (enough := m // gcd(c, m)) < m:
             varying = tuple(factor for factor in factors if occurring(factor))
-            inner = self.product(varying, enough) if varying and enough > 1 else constant(0, m)
-            return recognised(inner.relabelled(inner.table * c % m, joined([str(c), inner.text], np.multiply)))
+            if not varying or enough == 1:
+                return constant(0 if varying else c, m)
+            inner = self.product(varying, enough)
+            text, form = joined([str(c), inner.text], np.multiply), f"{c}*({inner.form})"
+            return recognised(inner.relabelled(inner.table * c % m, text, form))
         if self.split and len(parts := prime_powers(m)) > 1:
             return self.join([(self.product(factors, part), part) for part in parts], to_text(Product(tuple(factors))))
         signals = [self.signal(factor, m) for factor in factors]
@@ -144,7 +158,8 @@ class Planner:
             if before is not None:
                 table = operation(before.table, signal.table) % m
                 text = joined([before.text, signal.text], operation)
-                signal = signal.relabelled(table, text)
+                form = joined_forms(before.form, signal.form, operation) if before.form else ""
+                signal = signal.relabelled(table, text, form)
             merged[signal.wire] = signal
         for wire in [wire for wire in merged if wire is not None]:
             if recognised(merged[wire]).wire is None:
@@ -160,7 +175,8 @@ class Planner:
             return result
         table = operation(result.table, fixed.table) % m
         parts = [fixed.text, result.text] if operation is np.multiply else [result.text, fixed.text]
-        return recognised(result.relabelled(table, joined(parts, operation)))
+        form = joined_forms(str(int(fixed.table[0])), result.form, operation)
+        return recognised(result.relabelled(table, joined(parts, operation), form))
 
     def tree(self, signals: tuple[Signal, ...], meet: Meet) -> Signal:
         """A balanced tree of two-input experts, or one expert if the plan is flat."""
@@ -173,13 +189,13 @@ class Planner:
 
     def add(self, signals: tuple[Signal, ...], *, m: int) -> Signal:
         text = joined([signal.text for signal in signals], np.add)
-        return self.share(sum_step(*wires_and_tables(signals), m, text))
+        return self.share(sum_step(*wires_and_tables(signals), m, text, forms=forms_of(signals)))
 
     def multiply(self, signals: tuple[Signal, ...], *, m: int) -> Signal:
         """By logarithms modulo a prime, where that is always narrower, and else by quarter squares."""
         if is_prime(m):
             text = joined([signal.text for signal in signals], np.multiply)
-            return self.share(product_step(*wires_and_tables(signals), m, text))
+            return self.share(product_step(*wires_and_tables(signals), m, text, forms=forms_of(signals)))
         if self.flat:
             raise InputError(
                 f"the paper's products of variables need a prime modulus, got {self.modulus} = "
@@ -192,11 +208,12 @@ class Planner:
         order = m if m % 2 else 2 * m
         symbols = np.arange(order)
         quarters = (symbols**2 * inverse(4, m) if m % 2 else symbols**2 // 4) % m
-        opposite = right.relabelled(-right.table % order, f"-{bracket(right.text)}")
+        opposite = right.relabelled(-right.table % order, f"-{bracket(right.text)}", f"-({right.form})")
         plus, minus = (self.add((left, other), m=order) for other in (right, opposite))
         text = joined([left.text, right.text], np.multiply)
-        halves = plus.relabelled(quarters, text), minus.relabelled(-quarters, text)
-        return self.share(sum_step(*wires_and_tables(halves), m, text, kind="squares"))
+        halves = plus.relabelled(quarters, text, ""), minus.relabelled(-quarters, text, "")
+        forms = forms_of((left, right))
+        return self.share(sum_step(*wires_and_tables(halves), m, text, kind="squares", rule="squares", forms=forms))
 
     def join(self, parts: Sequence[tuple[Signal, int]], text: str) -> Signal:
         """One signal modulo m1·m2·… from signals modulo the coprime m1, m2, …."""
@@ -205,12 +222,13 @@ class Planner:
             whole = m * part
             ones = part * inverse(part, m), m * inverse(m, part)
             pair = (
-                joint.relabelled(joint.table * ones[0] % whole, text),
-                signal.relabelled(signal.table * ones[1] % whole, text),
+                joint.relabelled(joint.table * ones[0] % whole, text, f"{ones[0]}*({joint.form})"),
+                signal.relabelled(signal.table * ones[1] % whole, text, f"{ones[1]}*({signal.form})"),
             )
 
             def meet(signals: tuple[Signal, ...], order: int = whole) -> Signal:
-                return self.share(sum_step(*wires_and_tables(signals), order, text, kind="remainders"))
+                joining = sum_step(*wires_and_tables(signals), order, text, kind="remainders", forms=forms_of(signals))
+                return self.share(joining)
 
             joint, m = replace(self.combine(pair, np.add, whole, meet), text=text), whole
         return joint
@@ -222,7 +240,7 @@ class Planner:
             own = "" if step.classes == self.modulus else f" mod {step.classes}"
             self.steps.append(replace(step, text=step.text + own))
             self.alphabets.append(step.classes)
-            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text)
+            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text, "n1")
         return self.made[key]
 
 
@@ -230,14 +248,23 @@ def wires_and_tables(signals: Sequence[Signal]) -> tuple[list[int], list[Table]]
     return [int(signal.wire or 0) for signal in signals], [signal.table for signal in signals]
 
 
+def forms_of(signals: Sequence[Signal]) -> tuple[str, ...]:
+    """The forms of all signals, or none if one has none."""
+    return tuple(signal.form for signal in signals) if all(signal.form for signal in signals) else ()
+
+
+def joined_forms(first: str, second: str, operation: Callable[..., Any]) -> str:
+    return f"{first} + {second}" if operation is np.add else f"({first})*({second})"
+
+
 def constant(value: int, m: int) -> Signal:
-    return Signal(None, np.array([value % m]), str(value))
+    return Signal(None, np.array([value % m]), str(value), str(value % m))
 
 
 def recognised(signal: Signal) -> Signal:
     """A signal whose table is constant is a constant, on no wire."""
     if (signal.table == signal.table[0]).all():
-        return Signal(None, signal.table[:1], signal.text)
+        return Signal(None, signal.table[:1], signal.text, str(int(signal.table[0])))
     return signal
 
 

@@ -29,6 +29,9 @@ class Step:
     inputs[s] is the wire that term s reads (see circuit.py for their numbering); `text` says what the step
     computes, in the names of its inputs. It puts out one of `classes` symbols. Where its wires have different
     alphabets, shorter tables are filled up with their first entry, for symbols that never come (`filled`).
+
+    `rule`, `forms` and `result` say the same as polynomials in the symbol n1 of each wire, and of what the rule makes
+    of them, for whoever proves it (`proofs.composition`); no forms where the tables are no polynomials.
     """
 
     kind: str
@@ -39,6 +42,9 @@ class Step:
     outputs: Int[np.ndarray, "order"]
     classes: int
     absorbed: int | None = None
+    rule: str = "sum"
+    forms: tuple[str, ...] = ()
+    result: str = "n1"
 
     @property
     def terms(self) -> int:
@@ -83,16 +89,29 @@ def filled(tables: Sequence[Table]) -> Int[np.ndarray, "term p"]:
     return np.stack([np.append(table, np.full(longest - len(table), table[0])) for table in tables])
 
 
-def sum_step(inputs: Sequence[int], tables: Sequence[Table], order: int, text: str, *, kind: str = "sum") -> Step:
+def sum_step(
+    inputs: Sequence[int],
+    tables: Sequence[Table],
+    order: int,
+    text: str,
+    *,
+    kind: str = "sum",
+    rule: str = "sum",
+    forms: Sequence[str] = (),
+) -> Step:
     """Adds one-variable functions modulo any number."""
     added = filled([np.asarray(table) % order for table in tables])
-    return Step(kind, text, tuple(inputs), order, added, np.arange(order), order)
+    return Step(kind, text, tuple(inputs), order, added, np.arange(order), order, rule=rule, forms=tuple(forms))
 
 
-def product_step(inputs: Sequence[int], factors: Sequence[Table], p: int, text: str) -> Step:
+def product_step(
+    inputs: Sequence[int], factors: Sequence[Table], p: int, text: str, *, forms: Sequence[str] = ()
+) -> Step:
     """Π_s factors[s, x_s] modulo a prime p: logarithms add modulo p - 1, and a factor zero absorbs."""
     logarithms = filled([log_table(p)[np.asarray(factor) % p] for factor in factors])
-    return Step("product", text, tuple(inputs), p - 1, logarithms, exp_table(p), p, 0)
+    return Step(
+        "product", text, tuple(inputs), p - 1, logarithms, exp_table(p), p, 0, rule="product", forms=tuple(forms)
+    )
 
 
 def needed(steps: Sequence[Step], variables: int) -> tuple[Step, ...]:

@@ -3,6 +3,7 @@
     serving     the verb: a socket, the server, the browser
     server      the routes, each a question to a child or a job for the other
     guard       who may ask: this machine, this page, with its token; sizes of what is sent
+    words       what requests may bring: names, types, lengths and characters, for every route in one place
     events      what happens, as one stream a page can resume
     workers     a child process, what it is asked and what it answers; started again when it dies
     jobs        the queue of long work: trainings, probes, items of the paper

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from modgrok.errors import InputError
@@ -27,19 +28,31 @@ def whole(params: Params, name: str) -> int | None:
 def number(params: Params, name: str, default: float) -> float:
     text = str(params.get(name) or default)
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise InputError(f"{name} must be a number, got {text[:40]!r}; give {default:g}, for example") from None
+        found = math.nan
+    if not math.isfinite(found):
+        raise InputError(f"{name} must be a number, got {text[:40]!r}; give {default:g}, for example")
+    return found
 
 
 def run_folder(params: Params) -> Path:
     """The folder of the run that is asked for: one below the runs folder, by its path there."""
     runs, name = Path(str(params["runs"])), str(params.get("run") or "")
-    folder = runs / name
-    inside = bool(name) and folder.resolve().is_relative_to(runs.resolve())
-    if not inside or not (folder / CONFIG).exists():
+    if not is_run(runs, name):
         raise InputError(f"there is no run {name[:200]!r} in {runs}; see the list of runs")
-    return folder
+    return runs / name
+
+
+def is_run(runs: Path, name: str) -> bool:
+    """Whether a run below the runs folder has this name, and not another that leads to it."""
+    path, folder = PurePosixPath(name), runs / name
+    if not name or path.as_posix() != name or path.is_absolute() or ".." in path.parts:
+        return False
+    try:
+        return folder.resolve().is_relative_to(runs.resolve()) and (folder / CONFIG).exists()
+    except OSError:  # no file can have a name of this length
+        return False
 
 
 def name_of(folder: Path, runs: Path) -> str:

@@ -16,6 +16,8 @@ from modgrok.explorer.encoding import json_bytes
 
 KEPT = 2000
 KEPT_BYTES = 16 << 20
+LONGEST_NUMBER = 18
+"""Digits of an event's number, of which no server sends so many."""
 SECONDS_BETWEEN_SIGNS = 15.0
 """A line without meaning after so much silence tells a page that the stream is alive, and us that the page is."""
 
@@ -61,7 +63,7 @@ class Events:
         if not last:
             return self.next
         instance, _, number = last.rpartition("-")
-        if instance != self.instance or not number.isdecimal():
+        if instance != self.instance or not number.isdecimal() or len(number) > LONGEST_NUMBER:
             return None
         place = int(number) + 1
         return place if self.first <= place <= self.next else None

@@ -25,6 +25,7 @@ UPLOAD = "/api/tables"
 COOKIE = "modgrok_token"
 TOKEN_HEADER = b"x-modgrok-token"
 LONGEST_QUERY = 16_384
+QUESTIONS = ("GET", "HEAD")
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -83,15 +84,10 @@ class Guard:
             raise Refused(403, "requests from other pages are not answered")
         if foreign(headers) and not is_visit(scope, headers):
             raise Refused(403, "requests from other pages are not answered")
-        if len(scope["query_string"]) > LONGEST_QUERY:
-            raise Refused(413, f"an address may have {LONGEST_QUERY:,} characters; ask for less")
-        if headers.get(b"content-length", b"0").isdigit() and int(headers.get(b"content-length", b"0")) > most_sent(
-            scope
-        ):
-            raise too_large(scope)
+        check_size(scope, headers)
         if self.open and not self.knows(scope, headers):
             raise Refused(403, "this address needs the token that `modgrok explore` printed: open the whole address")
-        if scope["method"] not in ("GET", "HEAD") and not self.same(headers.get(TOKEN_HEADER, b"")):
+        if scope["method"] not in QUESTIONS and not self.same(headers.get(TOKEN_HEADER, b"")):
             raise Refused(403, "what changes something needs the page's token; load the page again")
 
     def knows(self, scope: Scope, headers: dict[bytes, bytes]) -> bool:
@@ -113,6 +109,17 @@ def foreign(headers: dict[bytes, bytes]) -> bool:
 def is_visit(scope: Scope, headers: dict[bytes, bytes]) -> bool:
     """A link on another page that leads here is no danger: it opens the page and changes nothing."""
     return scope["method"] == "GET" and headers.get(b"sec-fetch-mode") == b"navigate"
+
+
+def check_size(scope: Scope, headers: dict[bytes, bytes]) -> None:
+    """How much a request says that it brings; what it does bring is counted by `limited`."""
+    if (size := len(scope["query_string"])) > LONGEST_QUERY:
+        raise Refused(413, f"the query of an address may have {LONGEST_QUERY:,} characters, got {size:,}; ask for less")
+    length = headers.get(b"content-length", b"0")
+    if scope["method"] in QUESTIONS and (length != b"0" or b"transfer-encoding" in headers):
+        raise Refused(400, "a question has no body; put what you ask into the address")
+    if length.isdigit() and int(length) > most_sent(scope):
+        raise too_large(scope)
 
 
 def most_sent(scope: Scope) -> int:

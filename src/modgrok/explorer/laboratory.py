@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import tempfile
 from collections import OrderedDict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from modgrok.explorer.events import Events
 from modgrok.explorer.jobs import Job, Jobs
 from modgrok.explorer.workers import Reply, Worker
 
-KEPT_ANSWERS = 32 << 20
-"""Bytes of answers that are kept."""
+KEPT_ANSWERS, KEPT_BYTES = 4000, 32 << 20
+"""Answers that are kept, and the bytes of them and of what they were asked with."""
 PATIENCE = 120.0
 """Seconds after which a question is given up: the first ones wait for imports, and the machine may be busy."""
 TRAINER_NICENESS = 5
 """A training lets questions go first where they share the processors."""
 LASTING = frozenset(("function", "verdict", "network", "verification", "expert", "flow", "settings", "census"))
 """Questions whose answers never change as long as the server runs."""
+
+Key: TypeAlias = tuple[str, tuple[tuple[str, Any], ...]]
+"""The name of a question, and what it is asked with."""
 
 
 class Laboratory:
@@ -35,7 +39,7 @@ class Laboratory:
             "report": str(report),
             "census": "" if census is None else str(census),
         }
-        self.answers: OrderedDict[tuple[Any, ...], Reply] = OrderedDict()
+        self.answers: OrderedDict[Key, Reply] = OrderedDict()
         self.bytes = 0
         self.events = Events()
         self.answerer = Worker("answers", patience=PATIENCE)
@@ -67,7 +71,7 @@ class Laboratory:
 
     async def ask(self, name: str, params: dict[str, Any]) -> Reply:
         """The answer to a question, from memory where it lasts and was given before."""
-        key = (name, *sorted(params.items())) if name in LASTING else None
+        key = (name, tuple(sorted(params.items()))) if name in LASTING else None
         if key is not None and (known := self.known(key)) is not None:
             return known
         reply = await self.answerer.ask(name, params | self.places)
@@ -80,20 +84,24 @@ class Laboratory:
         reply = await self.ask(name, params)
         return reply, json.loads(reply.payload)
 
-    def known(self, key: tuple[Any, ...]) -> Reply | None:
+    def known(self, key: Key) -> Reply | None:
         reply = self.answers.get(key)
         if reply is not None:
             self.answers.move_to_end(key)
         return reply
 
-    def keep(self, key: tuple[Any, ...], reply: Reply) -> None:
+    def keep(self, key: Key, reply: Reply) -> None:
         if key in self.answers:
             return
         self.answers[key] = reply
-        self.bytes += len(reply.payload)
-        while self.bytes > KEPT_ANSWERS:
-            _, old = self.answers.popitem(last=False)
-            self.bytes -= len(old.payload)
+        self.bytes += size_of(key, reply)
+        while self.bytes > KEPT_BYTES or len(self.answers) > KEPT_ANSWERS:
+            self.bytes -= size_of(*self.answers.popitem(last=False))
 
     def add(self, kind: str, ask: str, title: str, params: dict[str, Any], **about: Any) -> Job:
         return self.jobs.add(kind, ask, title, params | self.places, **about)
+
+
+def size_of(key: Key, reply: Reply) -> int:
+    """The memory that an answer takes, with the words that it was asked with."""
+    return len(reply.payload) + sum(sys.getsizeof(part) for pair in key[1] for part in pair)

@@ -26,11 +26,6 @@ def limits() -> dict[str, int]:
     }
 
 
-def check_expression(text: str) -> None:
-    if len(text) > LONGEST_EXPRESSION:
-        raise InputError(f"expressions may have {LONGEST_EXPRESSION:,} characters, got {len(text):,}; shorten it")
-
-
 def check_modulus(modulus: int) -> None:
     if modulus > LARGEST_MODULUS:
         raise InputError(

@@ -83,7 +83,7 @@ def network(params: Params) -> dict[str, Any]:
     return {
         **found.to_json(),
         "title": found.title,
-        "certificate_text": None if found.certificate is None else found.certificate.summary(),
+        "proof_text": found.proof_text,
         "most_frequencies": max([1, *(order // 2 for order in orders)]),
         "graph": graph(found),
     }

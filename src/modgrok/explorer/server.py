@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
+from modgrok.algebra.table_files import SUFFIXES, SUFFIXES_TEXT
+from modgrok.errors import InputError
 from modgrok.explorer.encoding import json_bytes
-from modgrok.explorer.guard import COOKIE, Guard, Refused
+from modgrok.explorer.guard import COOKIE, App, Guard, Receive, Refused, Scope, Send
 from modgrok.explorer.jobs import QueueFull
 from modgrok.explorer.laboratory import Laboratory
+from modgrok.explorer.words import needed, words_of
 from modgrok.explorer.workers import Reply, WorkerDied
 
 if TYPE_CHECKING:
@@ -48,7 +51,6 @@ QUESTIONS = {
 STATUS = {"answer": 200, "refusal": 400, "failure": 500}
 FILE_TYPES = {".png": "image/png", ".onnx": "application/octet-stream", ".safetensors": "application/octet-stream"}
 MOST_STREAMS = 100
-FUNCTION_KEYS = ("expression", "mod", "table")
 REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
 """The report is one file with its style and pictures inside, and no script."""
 
@@ -56,6 +58,7 @@ REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; b
 def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: bool) -> Guard:
     """The whole application, behind its guard."""
     from starlette.applications import Starlette
+    from starlette.requests import ClientDisconnect
     from starlette.routing import Mount, Route
     from starlette.staticfiles import StaticFiles
 
@@ -85,12 +88,14 @@ def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: 
         ],
         lifespan=lifespan,
         exception_handlers={
+            InputError: lambda request, error: refusal(400, str(error)),
             Refused: lambda request, error: refusal(error.status, error.reason),
+            ClientDisconnect: lambda request, error: refusal(499, "the page went away before it had sent all"),
             QueueFull: lambda request, error: refusal(429, str(error)),
             WorkerDied: lambda request, error: refusal(503, str(error)),
             Exception: lambda request, error: refusal(500, f"modgrok failed here ({type(error).__name__}: {error})"),
-            404: lambda request, error: refusal(404, f"there is nothing at {request.url.path[:200]}"),
-            405: lambda request, error: refusal(405, f"{request.method} is not for {request.url.path[:200]}"),
+            404: lambda request, error: refusal(404, f"there is nothing at {request.scope['path'][:200]!r}"),
+            405: lambda request, error: refusal(405, f"{request.method} is not for {request.scope['path'][:200]!r}"),
         },
     )
     return Guard(app, token=token, port=port, open_to_others=open_to_others)
@@ -118,8 +123,8 @@ def passed_on(reply: Reply, status: int | None = None) -> Response:
     return Response(reply.payload, code, headers, media_type=kind)
 
 
-async def body_of(request: Request) -> dict[str, Any]:
-    """The JSON object that a page sends."""
+async def body_of(request: Request, ask: str) -> dict[str, Any]:
+    """The words in the JSON object that a page sends."""
     if not request.headers.get("content-type", "").startswith("application/json"):
         raise Refused(400, "send JSON, with the content type application/json")
     try:
@@ -128,13 +133,7 @@ async def body_of(request: Request) -> dict[str, Any]:
         raise Refused(400, f"that is not JSON: {error}") from None
     if not isinstance(found, dict):
         raise Refused(400, "send a JSON object")
-    return found
-
-
-def text_of(body: dict[str, Any], name: str) -> str:
-    if not isinstance(body.get(name), str) or not body[name]:
-        raise Refused(400, f"{name} is needed, as text")
-    return str(body[name])
+    return words_of(ask, found)
 
 
 class Routes:
@@ -164,7 +163,7 @@ class Routes:
             return refusal(404, "there is no report yet; compute it on the page, in the view Paper")
         return FileResponse(path, headers={"Content-Security-Policy": REPORT_POLICY})
 
-    async def events(self, request: Request) -> Response:
+    async def events(self, request: Request) -> App:
         from starlette.responses import StreamingResponse
 
         if self.streams >= MOST_STREAMS:
@@ -172,28 +171,27 @@ class Routes:
         hello = {"queue": self.laboratory.jobs.listed()}
         stream = self.laboratory.events.stream(request.headers.get("last-event-id"), hello)
 
-        async def counted() -> AsyncIterator[bytes]:
-            self.streams += 1
+        async def listening(scope: Scope, receive: Receive, send: Send) -> None:
             try:
-                async for part in stream:
-                    yield part
+                await StreamingResponse(stream, media_type="text/event-stream")(scope, receive, send)
             finally:
                 self.streams -= 1
 
-        return StreamingResponse(counted(), media_type="text/event-stream")
+        self.streams += 1  # nothing was awaited since they were counted, so nobody else got this place
+        return listening
 
     # -------------------------------------------------------------------------------------- questions
 
     def question(self, name: str) -> Callable[[Request], Awaitable[Response]]:
         async def handler(request: Request) -> Response:
-            reply = await while_wanted(request, self.laboratory.ask(name, dict(request.query_params)))
-            return passed_on(reply)
+            words = words_of(name, request.query_params)
+            return passed_on(await while_wanted(request, self.laboratory.ask(name, words)))
 
         return handler
 
     async def runs(self, request: Request) -> Response:
         """The runs in the folder, and those that wait for their turn, which have no folder yet."""
-        reply, found = await self.laboratory.found("runs", {})
+        reply, found = await self.laboratory.found("runs", words_of("runs", request.query_params))
         if reply.kind != "answer":
             return passed_on(reply)
         jobs = {job.run: job for job in self.laboratory.jobs.jobs if job.run is not None}
@@ -205,18 +203,12 @@ class Routes:
     # -------------------------------------------------------------------------------------- long work
 
     async def train(self, request: Request) -> Response:
-        body = await body_of(request)
-        params = {name: body[name] for name in (*FUNCTION_KEYS, "settings") if body.get(name) is not None}
-        return await self.begin("training_plan", params)
+        return await self.begin("training_plan", await body_of(request, "train"))
 
     async def resume(self, request: Request) -> Response:
-        body = await body_of(request)
-        params: dict[str, Any] = {"run": text_of(body, "run"), "resume": True}
-        if body.get("steps") is not None:
-            if not isinstance(body["steps"], int):
-                raise Refused(400, "steps must be a whole number")
-            params["steps"] = body["steps"]
-        return await self.begin("resume_plan", params)
+        words = await body_of(request, "resume")
+        needed(words, "run")
+        return await self.begin("resume_plan", words | {"resume": True})
 
     async def begin(self, plan: str, params: dict[str, Any]) -> Response:
         """Check a training, and put it into the queue unless it is there or was finished before."""
@@ -234,30 +226,29 @@ class Routes:
         return in_json({"run": job.run, "job": job.job, "state": job.state}, 202)
 
     async def stop(self, request: Request) -> Response:
-        run = text_of(await body_of(request), "run")
+        run = needed(await body_of(request, "stop"), "run")
         job = self.laboratory.jobs.of_run(run)
         if job is None:
             raise Refused(409, "this run is not trained here; one that another process trains is stopped there")
         return in_json({"run": run, "state": self.laboratory.jobs.stop(job)})
 
     async def cancel(self, request: Request) -> Response:
-        job = self.laboratory.jobs.named(text_of(await body_of(request), "job"))
+        job = self.laboratory.jobs.named(needed(await body_of(request, "cancel"), "job"))
         if job is None:
             raise Refused(409, "there is no such job any more")
         return in_json({"job": job.job, "state": self.laboratory.jobs.stop(job)})
 
     async def probe(self, request: Request) -> Response:
-        body = await body_of(request)
-        params = {name: body[name] for name in (*FUNCTION_KEYS, "fraction") if body.get(name) is not None}
-        reply, found = await self.laboratory.found("function", {k: v for k, v in params.items() if k != "fraction"})
+        words = await body_of(request, "probe")
+        reply, found = await self.laboratory.found("function", {k: v for k, v in words.items() if k != "fraction"})
         if reply.kind != "answer":
             return passed_on(reply)
-        job = self.laboratory.add("probe", "probe", f"probe of {found['title']}", params)
+        job = self.laboratory.add("probe", "probe", f"probe of {found['title']}", words)
         return in_json({"job": job.job}, 202)
 
     async def reproduce(self, request: Request) -> Response:
-        body = await body_of(request)
-        item, size = text_of(body, "item"), body.get("size", "quick")
+        words = await body_of(request, "reproduce")
+        item, size = needed(words, "item"), words.get("size", "quick")
         if size not in ("quick", "standard"):
             raise Refused(400, "size must be quick or standard")
         if item != "all":
@@ -269,17 +260,21 @@ class Routes:
 
     async def upload(self, request: Request) -> Response:
         """A table: its bytes go to a file of the name that it was sent with, which a child reads and checks."""
-        name = Path(request.query_params.get("name", "").replace("\\", "/")).name
-        stem = "".join(c if c.isalnum() or c in "-_ ()" else "_" for c in Path(name).stem)[:60].strip()
-        folder = self.laboratory.tables / f"incoming-{secrets.token_hex(8)}"
-        folder.mkdir()
-        path = folder / f"{stem or 'table'}{Path(name).suffix.lower()[:10]}"
-        path.write_bytes(await request.body())
-        try:
+        name = file_name(needed(words_of("upload", request.query_params), "name"))
+        content = await request.body()  # all of it, before anything is made that would be left behind
+        with TemporaryDirectory(prefix="incoming-", dir=self.laboratory.tables) as folder:
+            path = Path(folder) / name
+            path.write_bytes(content)
             return passed_on(await self.laboratory.ask("table", {"file": str(path)}))
-        finally:
-            path.unlink(missing_ok=True)
-            folder.rmdir()
+
+
+def file_name(given: str) -> str:
+    """A name that any file may have, close to the one that a table was sent with."""
+    sent = Path(given.replace("\\", "/"))
+    if sent.suffix.lower() not in SUFFIXES:
+        raise InputError(f"a table is a {SUFFIXES_TEXT} file, got {sent.name!r}; save it as one of them")
+    stem = "".join(c if c.isalnum() or c in "-_ ()" else "_" for c in sent.stem)[:60].strip()
+    return f"{stem or 'table'}{sent.suffix.lower()}"
 
 
 async def while_wanted(request: Request, asked: Awaitable[Reply]) -> Reply:

@@ -8,11 +8,12 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any, TypeAlias
 
 from modgrok.errors import InputError
 from modgrok.explorer.guard import LOOPBACK
@@ -25,10 +26,15 @@ PORT, PORTS_TRIED = 8765, 20
 """The usual port; where it is taken and none was asked for, the next free one."""
 SECONDS_TO_CLOSE = 3
 """How long answers that are on their way may take at the end."""
+SECONDS_TO_ASK = 10
+"""After so long, or twice that, a connection that has not sent a whole request is closed."""
 SECONDS_OF_GRACE = 2
 """How long after a second Ctrl-C a training may still save itself."""
 YEAR = 31_536_000
 EXTRA = "the explorer needs Starlette and uvicorn; install them with: pip install 'modgrok[explore]'"
+
+Silence: TypeAlias = set[tuple[Any, Any]]
+"""Connections of uvicorn that ask nothing, and their last requests."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +112,7 @@ def explore(
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             self.loop = asyncio.get_running_loop()
+            self.loop.call_later(SECONDS_TO_ASK, self.sweep, set())
             await super().startup(sockets)
             if on_ready is not None and not self.should_exit:
                 on_ready(address)
@@ -116,6 +123,13 @@ def explore(
             laboratory.refuse_all()
             asyncio.get_running_loop().call_later(SECONDS_TO_CLOSE / 2, self.hang_up)
             await super().shutdown(sockets)
+
+        def sweep(self, before: Silence) -> None:
+            """Hang up on who was silent at the last sweep and still is: uvicorn waits for ever for half a request."""
+            now = silent(self.server_state.connections)
+            for connection, _ in now & before:
+                connection.transport.abort()
+            asyncio.get_running_loop().call_later(SECONDS_TO_ASK, self.sweep, now)
 
         def hang_up(self) -> None:
             """Pages that do not read what they are sent would be waited for."""
@@ -134,6 +148,11 @@ def explore(
     with closing(listening), signals_held(server.end):
         server.run(sockets=[listening])
     return Explored(address, Path(runs), time.perf_counter() - started)
+
+
+def silent(connections: Iterable[Any]) -> Silence:
+    """Those that ask nothing now, each with the last request that it made, so that one who asks is told apart."""
+    return {(each, each.cycle) for each in connections if each.cycle is None or each.cycle.response_complete}
 
 
 @contextmanager

@@ -37,8 +37,6 @@ def settings(params: Params) -> dict[str, Any]:
 def asked_config(params: Params) -> TrainConfig:
     """The training that is asked for, as the command line would make it."""
     given = params.get("settings", {})
-    if not isinstance(given, dict):
-        raise InputError('settings must be an object, as in {"steps": 1000}')
     if unknown := [name for name in given if name not in HELP]:
         raise InputError(f"there is no setting {str(unknown[0])[:40]!r}; there are {', '.join(HELP)}")
     chosen = {name: typed(name, value) for name, value in given.items() if value is not None}

@@ -1,18 +1,10 @@
-"""What a network was made from, as data that its file holds: its experts, its certificate.
-
-The compiler computes certificates (`compiler.certificate`); here is what they say.
-"""
+"""What a network was made from, as data that its file holds: what each of its experts is for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-
-from modgrok.errors import InputError
-from modgrok.results import Result, field_values, plain
 
 
 @dataclass(frozen=True)
@@ -46,53 +38,6 @@ class ExpertPlan:
     learned: Learned | None = None
 
 
-@dataclass(frozen=True)
-class ExpertCertificate:
-    """The margin in real arithmetic, a bound on the error of a logit, β chosen from both, the mass on other classes."""
-
-    margin: float
-    bound: float
-    beta: float
-    leak: float
-
-    @property
-    def holds(self) -> bool:
-        return bool(self.margin > 2 * self.bound and np.isfinite(self.leak))
-
-
-@dataclass(frozen=True, repr=False)
-class Certificate(Result):
-    """Whether a network is proved right on its whole table in its dtype, and by what margins."""
-
-    dtype: str
-    experts: tuple[ExpertCertificate, ...]
-
-    @property
-    def holds(self) -> bool:
-        return all(expert.holds for expert in self.experts)
-
-    @property
-    def margin(self) -> float:
-        return self.experts[-1].margin
-
-    @property
-    def error_bound(self) -> float:
-        return self.experts[-1].bound
-
-    def summary(self) -> str:
-        proved = "proved right on every input" if self.holds else "not proved"
-        return f"{proved} (margin {self.margin:.3g}, rounding in {self.dtype} at most {self.error_bound:.2g})"
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "holds": self.holds,
-            "dtype": self.dtype,
-            "margin": plain(self.margin),
-            "error_bound": plain(self.error_bound),
-            "experts": [plain(field_values(expert)) for expert in self.experts],
-        }
-
-
 def expert_plan_from(stored: Mapping[str, Any]) -> ExpertPlan:
     """An expert's plan from a file of format 2."""
     learned = stored.get("learned")
@@ -104,13 +49,3 @@ def expert_plan_from(stored: Mapping[str, Any]) -> ExpertPlan:
             "learned": None if learned is None else Learned(**learned),
         }
     )
-
-
-def certificate_from(stored: Mapping[str, Any] | None) -> Certificate | None:
-    """A certificate from a file; infinite leaks are stored as null."""
-    if stored is None:
-        return None
-    if not stored["experts"]:
-        raise InputError("its certificate proves nothing: it speaks of no expert")
-    experts = [{name: np.inf if value is None else value for name, value in e.items()} for e in stored["experts"]]
-    return Certificate(stored["dtype"], tuple(ExpertCertificate(**expert) for expert in experts))

@@ -28,10 +28,12 @@ from modgrok.algebra.function import Function
 from modgrok.errors import InputError
 from modgrok.files import write_text
 from modgrok.networks.circuit import Circuit, Expert, single
-from modgrok.networks.description import Certificate, ExpertPlan
+from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
 from modgrok.networks.models.base import check_statistics
 from modgrok.networks.torch_source import import_module_file, torch_source
+from modgrok.proofs.proof import Proof
+from modgrok.proofs.waves import Claim
 from modgrok.results import Result, field_values, html_table, plain
 from modgrok.stores import write_tensors
 
@@ -56,8 +58,12 @@ class Network(Result):
     and `modulus` the number of its values.
 
     `method` says how it was made: exact, paper, mix, trained or snapped. `plan` tells what each expert of a circuit is
-    for, `certificate` what was proved, `notes` what the compiler had to change; `settings` is what the network was
-    made with, as plain JSON values. `statistics` are those of batch normalisation, where a model has it.
+    for, `notes` what the compiler had to change; `settings` is what the network was made with, as plain JSON values.
+    `statistics` are those of batch normalisation, where a model has it.
+
+    `proof` is what the kernel proved of these very weights in this process, and `unproved` says why it could not.
+    `claimed` is whether the file that it came from says that it was proved, which proves nothing. `claims` are
+    hints for the kernel, where a network is too large to be counted out.
     """
 
     model: Model
@@ -66,11 +72,18 @@ class Network(Result):
     modulus: int
     method: str
     plan: tuple[ExpertPlan, ...] = ()
-    certificate: Certificate | None = None
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[Statistics, ...] = ()
     function: Function | None = None
+    proof: Proof | None = None
+    unproved: str = ""
+    claimed: bool = False
+    claims: tuple[Claim, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.proof is not None and not self.proof.about(self.params, *self.words):
+            object.__setattr__(self, "proof", None)
 
     @classmethod
     def of_circuit(
@@ -99,6 +112,20 @@ class Network(Result):
     def title(self) -> str:
         """What it computes, in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
         return f"{self.expression} mod {self.modulus}" if self.function is None else self.function.title
+
+    @property
+    def words(self) -> tuple[Any, ...]:
+        """What a proof of this network must be about, beside its weights."""
+        return self.expression, self.modulus, None if self.function is None else self.function.digest
+
+    @property
+    def proof_text(self) -> str | None:
+        """What is proved of it, or what its file says; None where nobody has asked."""
+        if self.proof is not None:
+            return self.proof.summary()
+        if self.claimed:
+            return "its file says that it is proved; `modgrok verify` checks"
+        return f"not proved: {self.unproved}" if self.unproved else None
 
     @property
     def circuit(self) -> Circuit:
@@ -164,7 +191,9 @@ class Network(Result):
             "width": self.width,
             "parameters": self.parameters,
             "dtype": str(self.dtype),
-            "certificate": plain(self.certificate),
+            "proof": plain(self.proof),
+            "unproved": self.unproved or None,
+            "claimed": self.claimed,
             "notes": list(self.notes),
             "settings": plain(self.settings),
         }
@@ -173,8 +202,8 @@ class Network(Result):
         facts = {"model": f"{self.method} {self.model.name}", "neurons": f"{self.width:,}"}
         facts["weights"] = f"{self.parameters:,} ({self.dtype})"
         facts |= {f"expert {k}": f"{e.kind} {e.text} ({e.width} neurons)" for k, e in enumerate(self.plan, start=1)}
-        if self.certificate is not None:
-            facts["certificate"] = self.certificate.summary()
+        if self.proof_text is not None:
+            facts["proof"] = self.proof_text
         return html_table(facts, self.title)
 
     # -------------------------------------------------------------------------------------- what it computes
@@ -228,10 +257,15 @@ class Network(Result):
             "format": FORMAT,
             "model": {"name": self.model.name, **plain(field_values(self.model))},
             **{name: plain(getattr(self, name)) for name in ("expression", "modulus", "method", "plan")},
-            **{name: plain(getattr(self, name)) for name in ("certificate", "notes", "settings")},
+            **{name: plain(getattr(self, name)) for name in ("notes", "settings")},
+            "certificate": None,  # what 0.2 wrote here was taken for a proof
+            "claimed": self.claimed or (self.proof is not None and self.proof.holds),
+            "claims": [stored_claim(claim) for claim in self.claims],
             "statistics": len(self.statistics),
         }
         tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+        for k, claim in enumerate(self.claims):
+            tensors |= {f"claims.{k}.{name}": getattr(claim, name).astype(np.int32) for name in CLAIMED_TABLES}
         if self.function is not None:
             about[FUNCTION] = {"name": self.function.name, "variables": list(self.function.variables)}
             tensors[FUNCTION] = self.function.table.astype(np.int32)
@@ -258,6 +292,14 @@ class Network(Result):
         with TemporaryDirectory() as folder:
             path, _ = self.write_torch(Path(folder) / "network.py")
             return import_module_file(path).load()
+
+
+CLAIMED_TABLES = ("places", "outputs")
+"""What a file holds of a claim as tensors; the rest is in its JSON object."""
+
+
+def stored_claim(claim: Claim) -> dict[str, Any]:
+    return {name: plain(value) for name, value in claim._asdict().items() if name not in CLAIMED_TABLES}
 
 
 def named_leaves(tree: Any) -> dict[str, Shaped[np.ndarray, "..."]]:

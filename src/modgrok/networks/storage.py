@@ -2,8 +2,10 @@
 
 Tensors have the names of the weights (`experts.0.embed`, `betas`; `embed`, `readout`; `layers.0.query`, …), those of
 batch normalisation `statistics.0.mean`, …. The metadata key `modgrok` holds the JSON object: `format` (2), `model` (its
-name and sizes), `expression`, `modulus`, `method`, `plan`, `certificate`, `notes` and `settings`. A network
-that was made for a table has it as the tensor `function`, and its name and variables under the key `function`.
+name and sizes), `expression`, `modulus`, `method`, `plan`, `notes`, `settings` and `claimed`, whether its maker had
+it proved, which proves nothing here. A network that was made for a table has it as the tensor `function`, and its
+name and variables under the key `function`. One that is too large to be counted out has `claims`, hints for the
+kernel about each expert.
 
 Loading checks that shapes, wires, modulus and expression fit together: JAX clamps indices that are out of range, so a
 file that does not fit would give wrong answers and no error. Files of format 1 are read as well.
@@ -26,17 +28,11 @@ from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import whole_numbers
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
-from modgrok.networks.description import (
-    Certificate,
-    ExpertCertificate,
-    ExpertPlan,
-    Learned,
-    certificate_from,
-    expert_plan_from,
-)
+from modgrok.networks.description import ExpertPlan, Learned, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
 from modgrok.networks.network import FORMAT, FUNCTION, Network, leaf_name
+from modgrok.proofs.waves import Claim
 from modgrok.stores import DamagedError, open_tensors
 
 WEIGHTS = "weights.safetensors"
@@ -100,12 +96,41 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
         check_modulus(about["modulus"]),
         str(about["method"]),
         tuple(expert_plan_from(step) for step in about["plan"]),
-        certificate_from(about["certificate"]),
         tuple(map(str, about["notes"])),
         dict(about["settings"]),
         tuple(Statistics(tensor(f"statistics.{k}.mean"), tensor(f"statistics.{k}.variance")) for k in layers),
         stored_function(about, tensor) if FUNCTION in about else None,
+        claimed=claims_proof(about.get("claimed"), about.get("certificate")),
+        claims=tuple(claim_from(k, claim, tensor) for k, claim in enumerate(about.get("claims") or ())),
     )
+
+
+def claims_proof(claimed: Any, certificate: Any) -> bool:
+    """Whether a file says that its network is proved; version 0.2 wrote a certificate."""
+    return claimed is True or isinstance(certificate, Mapping)
+
+
+def claim_from(number: int, stored: Mapping[str, Any], tensor: Tensors) -> Claim:
+    """A hint about an expert; the kernel checks it against the weights, here it only gets its types."""
+    places, outputs = (whole_numbers(tensor(f"claims.{number}.{name}"), name, str) for name in ("places", "outputs"))
+    absorbed = stored["absorbed"]
+    return Claim(
+        whole(stored["order"]),
+        places,
+        outputs,
+        None if absorbed is None else whole(absorbed),
+        tuple(map(whole, stored["frequencies"])),
+        str(stored["rule"]),
+        tuple(map(str, stored["forms"])),
+        str(stored["result"]),
+        whole(stored["generator"]),
+    )
+
+
+def whole(value: Any) -> int:
+    if type(value) is not int or not -(2**31) <= value < 2**31:
+        raise InputError(f"its claims need whole numbers, got {value!r}")
+    return value
 
 
 def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
@@ -164,7 +189,7 @@ def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
         check_modulus(about["modulus"]),
         str(about["method"]),
         plan=tuple(expert_plan_1(step) for step in about["plan"]),
-        certificate=None if certificate is None else certificate_1(certificate),
+        claimed=claims_proof(None, certificate),
         notes=tuple(notes),
         settings=settings,
     )
@@ -186,15 +211,6 @@ def expert_plan_1(step: Mapping[str, Any]) -> ExpertPlan:
         own_accuracy=step.get("own_accuracy"),
         learned=None if task is None else Learned(task, step["train_fraction"], step["task_accuracy"]),
     )
-
-
-def certificate_1(stored: Mapping[str, Any]) -> Certificate:
-    """Format 1 kept no leaks: 0 stands for one that is finite."""
-    experts = [
-        ExpertCertificate(e["margin"], e["error_bound"], e["beta"], 0.0 if stored["holds"] else np.inf)
-        for e in stored["experts"]
-    ]
-    return Certificate(stored["dtype"], tuple(experts))
 
 
 def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:

@@ -1,7 +1,8 @@
 """Checking a network against integer arithmetic, row by row, in chunks that fit memory; and single answers.
 
 The answers come from evaluating the network's expression on integers; nothing of the network's construction
-is used.
+is used. What was *computed* is told as accuracy, squared error and margin; what is *proved* is for the kernel to
+say, and stands beside it.
 """
 
 from __future__ import annotations
@@ -24,8 +25,10 @@ from modgrok.algebra.polynomial import evaluate
 from modgrok.errors import InputError
 from modgrok.networks.models import Model, Statistics
 from modgrok.networks.network import Network, check_rows, chunk_rows, model_logits
+from modgrok.networks.proving import proved
 from modgrok.networks.storage import load
 from modgrok.progress import Progress
+from modgrok.proofs.proof import Proof
 from modgrok.results import Result, html_table, percent
 
 LARGEST_CHECK = 1 << 27
@@ -55,6 +58,8 @@ class Verification(Result):
     rows_total: int
     errors: int
     first_error: tuple[int, ...] | None
+    proof: Proof | None
+    unproved: str
     seconds: float
 
     @property
@@ -62,6 +67,8 @@ class Verification(Result):
         return self.rows_checked == self.rows_total
 
     def summary(self) -> str:
+        if not self.rows_checked and self.proof is not None:
+            return self.proof.summary()
         rows = "every row" if self.exhaustive else "random rows"
         return (
             f"{percent(self.accuracy)} of {self.rows_checked:,} rows right ({rows}), "
@@ -71,14 +78,19 @@ class Verification(Result):
     def facts(self) -> dict[str, str]:
         """The report of a check, for people."""
         checked = "every row" if self.exhaustive else "a random sample"
-        facts = {
-            "accuracy": percent(self.accuracy, 4),
-            "mean squared error": f"{self.mse:.4g}",
-            "smallest margin": f"{self.min_margin:.4g}",
-            "rows checked": f"{self.rows_checked:,} of {self.rows_total:,} ({checked})",
-        }
+        facts = {"accuracy": percent(self.accuracy, 4)}
+        if self.rows_checked:
+            facts |= {
+                "mean squared error": f"{self.mse:.4g}",
+                "smallest margin": f"{self.min_margin:.4g}",
+                "rows checked": f"{count_text(self.rows_checked)} of {count_text(self.rows_total)} ({checked})",
+            }
         if self.first_error:
             facts["first wrong row"] = ", ".join(map(str, self.first_error))
+        if self.proof is not None:
+            facts["proof"] = self.proof.summary()
+        elif self.unproved:
+            facts["proof"] = f"none: {self.unproved}"
         return facts
 
     def _repr_html_(self) -> str:
@@ -99,13 +111,18 @@ class Prediction(Result):
 
     @property
     def correct(self) -> bool | None:
-        return None if self.expected is None else self.value == self.expected
+        """Whether the right logit leads; one that ties, or is no number, is no answer."""
+        return None if self.expected is None else self.value == self.expected and self.margin > 0
 
     @property
     def judgement(self) -> str:
         if self.expected is None:
             return "predicted: the table does not say"
-        return "correct" if self.correct else f"wrong: integers give {self.expected}"
+        if self.correct:
+            return "correct"
+        why = "its logits are no numbers" if np.isnan(self.margin) else "its best logits are equal"
+        none = f"no answer, {why}; " if self.value == self.expected or np.isnan(self.margin) else ""
+        return f"wrong: {none}integers give {self.expected}"
 
     def summary(self) -> str:
         return f"{self.value} at {self.row} ({self.judgement}, margin {self.margin:.4g})"
@@ -129,11 +146,15 @@ class Predictions(Result):
 
     @property
     def correct(self) -> bool:
-        """Whether every row that is known is right."""
-        return bool((self.values == self.expected)[self.known].all())
+        """Whether every row that is known is right: its right logit leads."""
+        return bool(self.right[self.known].all())
+
+    @property
+    def right(self) -> Bool[np.ndarray, "row"]:
+        return (self.values == self.expected) & (self.margins > 0)
 
     def summary(self) -> str:
-        right, known = int((self.values == self.expected).sum()), int(self.known.sum())
+        right, known = int(self.right.sum()), int(self.known.sum())
         margin = f"smallest margin {self.margins.min(initial=np.inf):.4g}"
         rest = "" if known == len(self.rows) else f", {len(self.rows) - known:,} unknown ones predicted"
         return f"{right:,} of {known:,} rows right{rest}, {margin}"
@@ -195,11 +216,17 @@ def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, 
     places = np.arange(len(labels))
     right = logits[places, labels].copy()
     logits[places, labels] = -np.inf
-    return right - logits.max(axis=1)
+    with np.errstate(invalid="ignore"):  # infinite logits have no margin
+        return right - logits.max(axis=1)
 
 
 def verify(
-    network: NetworkLike, *, sample: int | None = None, seed: int = 0, progress: Progress | None = None
+    network: NetworkLike,
+    *,
+    sample: int | None = None,
+    seed: int = 0,
+    proving: bool = True,
+    progress: Progress | None = None,
 ) -> Verification:
     """Compare a network with integer arithmetic on its whole table, or on some of its rows.
 
@@ -207,10 +234,12 @@ def verify(
         network: a network, a run, or the path of either.
         sample: how many random rows to check instead of the whole table.
         seed: of the sample.
-        progress: called with the rows done and those in all.
+        proving: whether the kernel is asked, too, on how many rows of the whole table it proves the network right.
+            Where it proves all of a table that is too large to be checked, no row is computed. progress: called
+            with the rows done and those in all.
 
     Returns:
-        A `Verification`: accuracy, squared error, smallest margin, and the first wrong row.
+        A `Verification`: accuracy, squared error, smallest margin, the first wrong row, and the proof.
 
     >>> from modgrok.compiler.compiling import compile
     >>> verify(compile("n1 n2 + 3", 7)).accuracy
@@ -222,13 +251,20 @@ def verify(
         raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
     if seed < 0:
         raise InputError(f"the seed must be a whole number of at least 0, got {seed}")
+    start = time.perf_counter()
+    if proving and network.proof is None:
+        network = proved(network, progress=progress)
+    proof, unproved = (network.proof, network.unproved) if proving else (None, "")
     if sample is None and total > LARGEST_CHECK:
+        if proof is not None and proof.holds:
+            return proved_whole(network, start)
+        why = f" ({unproved})" if unproved else ""
         raise InputError(
-            f"the table has {network.modulus}^{network.model.variables} rows, more than {LARGEST_CHECK:,}; "
-            "check some of them: sample=100000 (--sample 100000)"
+            f"the table has {network.modulus}^{network.model.variables} rows, more than {LARGEST_CHECK:,}, and they "
+            f"are not proved{why}; check some of them: sample=100000 (--sample 100000)"
         )
     count = total if sample is None else min(sample, total)
-    start, done, errors, squares, margin, first = time.perf_counter(), 0, 0, 0.0, np.inf, None
+    done, errors, squares, margin, first = 0, 0, 0.0, np.inf, None
     size = chunk_rows(network.model, count, network.dtype)
     with network.precision():
         for rows in row_chunks(network, count, size, np.random.default_rng(seed)):
@@ -245,7 +281,21 @@ def verify(
             if progress:
                 progress(done, count)
     mse = squares / (count * network.model.classes)
-    return Verification(1 - errors / count, mse, margin, count, total, errors, first, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    return Verification(1 - errors / count, mse, margin, count, total, errors, first, proof, unproved, seconds)
+
+
+def proved_whole(network: Network, start: float) -> Verification:
+    """What a proof of the whole table says, with no row computed."""
+    if network.proof is None or not network.proof.holds:
+        raise ValueError("the network is not proved right on its whole table")
+    seconds = time.perf_counter() - start
+    return Verification(1.0, np.nan, network.proof.margin, 0, network.known_rows, 0, None, network.proof, "", seconds)
+
+
+def count_text(rows: int) -> str:
+    """1,234,567, or 1.2e+99 for numbers that nobody reads out."""
+    return f"{rows:,}" if rows < 10**15 else f"about 10^{len(str(rows)) - 1}"
 
 
 def as_network(network: Any) -> Network:

@@ -68,14 +68,14 @@ def compute(effort: Effort) -> ItemResult:
 def measured(text: str, name: str) -> Values:
     network = compile(text, MODULUS, **METHODS[name])
     found = verify(network)
-    certificate = network.certificate
+    proof = network.proof
     return {
         "neurons": network.circuit.width,
         "accuracy": found.accuracy,
         "mse": found.mse,
         "margin": found.min_margin,
-        "proved": certificate is not None and certificate.holds,
-        "proof": f"rounding at most {certificate.error_bound:.1e}" if certificate else "checked only",
+        "proved": proof is not None and proof.holds,
+        "proof": f"rounding at most {proof.error_bound:.1e}" if proof else "checked only",
     }
 
 

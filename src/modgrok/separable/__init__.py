@@ -1,7 +1,6 @@
 """Is f(n1, n2) = h(g1(n1) + g2(n2))? Decided exactly, with a witness or a certificate, and what that predicts."""
 
-from modgrok.separable.certificates import verdict_from_json, verdict_to_json
-from modgrok.separable.checkers import check_obstruction, check_witness
+from modgrok.separable.certificates import check_obstruction, check_witness, proof_of, verdict_to_json
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import decide
 from modgrok.separable.grouping import decide_grouped, one_against_rest
@@ -24,9 +23,9 @@ __all__ = [
     "decide_grouped",
     "one_against_rest",
     "predicted",
+    "proof_of",
     "redundancy",
     "redundancy_of_split",
     "smallest_group",
-    "verdict_from_json",
     "verdict_to_json",
 ]

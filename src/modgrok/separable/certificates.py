@@ -1,19 +1,23 @@
-"""Verdicts as JSON and back: what a file must hold so that others can check a claim without trusting who made it.
+"""Verdicts as JSON, what a file must hold so that others can check a claim, and as questions to the kernel.
 
 A tree of a search is written as a list of its nodes, the root first: [branch, [[option, number of the child or null],
-…]]. So places stay whole numbers, which JSON has no keys for, and a deep tree is no deep file. What is read is taken
-as a claim: shapes are checked here, and whether it is true by `checkers`.
+…]]. So places stay whole numbers, which JSON has no keys for, and a deep tree is no deep file. Only the kernel reads it
+again (`proofs.claims`), whether it comes from a file or from the search next door.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from math import prod
+from typing import Any
 
-from modgrok.errors import InputError
+import numpy as np
+
+from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
+from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
+from modgrok.results import plain
+from modgrok.separable.groups import Moduli
 from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness
-
-STATUSES = ("in-class", "not-in-class", "unknown")
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
@@ -50,65 +54,53 @@ def tree_nodes(tree: Mapping[str, Any]) -> list[Any]:
     return nodes
 
 
-def verdict_from_json(value: Any) -> Verdict:
-    """The claim in a file; an `InputError` where it has not the shape of one."""
+def proof_of(table: np.ndarray, family: str, verdict: Verdict, *, work: int = WORK) -> VerdictProof:
+    """What the kernel proves of a verdict, from what a file of it would hold; `NoProof` otherwise."""
+    return prove_verdict(table, claim_of(family, verdict), work=work)
+
+
+def claim_of(family: str, verdict: Verdict) -> dict[str, Any]:
+    return plain({"family": family, **verdict_to_json(verdict)})
+
+
+def check_witness(table: np.ndarray, group: int | Moduli, absorbing: bool, witness: Witness) -> bool:
+    """Whether a witness gives the table over the group that was asked about, as the kernel sees it."""
+    moduli = orders_of(group)
+    order = prod(moduli)
+    if orders_of(witness.moduli or witness.group_order) != moduli or witness.group_order != order:
+        return False
+    if tuple(map(len, witness.g)) != np.shape(table) or len(witness.h) != order:
+        return False
+    if not all((absorbing if t is None else 0 <= t < order) for part in witness.g for t in part):
+        return False
+    h = np.array([-1 if v is None else v for v in (*witness.h, witness.h_absorbing)])
+    places = [np.array([-1 if t is None else t for t in part]) for part in witness.g]
+    return gives_table(np.asarray(table), moduli, places, h)
+
+
+def check_obstruction(
+    table: np.ndarray, group: int | Moduli, absorbing: bool, obstruction: Obstruction, up_to: bool = False
+) -> bool:
+    """Whether an obstruction proves to the kernel that a table is not in the class."""
+    moduli = orders_of(group)
+    verdict = Verdict(
+        "not-in-class",
+        prod(moduli),
+        absorbing,
+        obstruction=obstruction,
+        moduli=moduli if len(moduli) > 1 else (),
+        up_to=up_to,
+    )
+    family = "product-group" if len(moduli) > 1 else "multiplicative" if absorbing else "additive"
     try:
-        if value["verdict"] not in STATUSES:
-            raise ValueError(value["verdict"])
-        witness, obstruction = value.get("witness"), value.get("obstruction")
-        moduli = tuple(int(m) for m in value.get("moduli") or ())
-        order = int(value["group_order"])
-        return Verdict(
-            status=value["verdict"],
-            group_order=order,
-            absorbing=bool(value["absorbing"]),
-            witness=None if witness is None else witness_from_json(witness, order),
-            obstruction=None if obstruction is None else obstruction_from_json(obstruction),
-            excluded=str(value.get("excluded") or ""),
-            moduli=moduli,
-            up_to=bool(value.get("up_to")),
-        )
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise InputError(f"this is no claim of a verdict ({type(error).__name__}: {error})") from None
+        return not proof_of(np.asarray(table), family, verdict).in_class
+    except TooMuchWork:
+        raise
+    except NoProof:
+        return False
 
 
-def witness_from_json(value: Mapping[str, Any], order: int) -> Witness:
-    parts = [value[f"g{s}"] for s in range(1, 1 + sum(key[1:].isdigit() for key in value if key.startswith("g")))]
-    h_absorbing = value["h_absorbing"]
-    return Witness(
-        group_order=order,
-        g=tuple(tuple(None if t is None else int(t) for t in part) for part in parts),
-        h=tuple(None if v is None else int(v) for v in value["h"]),
-        h_absorbing=None if h_absorbing is None else int(h_absorbing),
-        moduli=tuple(int(m) for m in value.get("moduli") or ()),
-    )
-
-
-def obstruction_from_json(value: Mapping[str, Any]) -> Obstruction:
-    return Obstruction(
-        kind=str(value["kind"]),
-        explanation=str(value["explanation"]),
-        cases=tuple((absorbed, refutation_from_json(refutation)) for absorbed, refutation in value["cases"]),
-        axis=int(value.get("axis") or 0),
-        smaller=tuple((int(order), obstruction_from_json(other)) for order, other in value.get("smaller") or ()),
-    )
-
-
-def refutation_from_json(value: Mapping[str, Any]) -> Refutation:
-    found = dict(value)
-    if "certificate" in found:
-        found["certificate"] = refutation_from_json(found["certificate"])
-    if "tree" in found:
-        found["tree"] = tree_from_nodes(found["tree"]["origin"], found["tree"]["nodes"])
-    return cast(Refutation, found)
-
-
-def tree_from_nodes(origin: Any, nodes: list[Any]) -> dict[str, Any]:
-    """The tree of a list of nodes; a child has a higher number than its parent, so that no branch runs in circles."""
-    trees: list[dict[str, Any]] = [{"branch": branch, "children": {}} for branch, _ in nodes]
-    for number, (_, children) in enumerate(nodes):
-        for option, child in children:
-            if child is not None and not number < child < len(nodes):
-                raise ValueError(f"node {number} has the child {child}")
-            trees[number]["children"][option] = None if child is None else trees[child]
-    return trees[0] | {"origin": origin}
+def orders_of(group: int | Moduli) -> Moduli:
+    """The orders of the cyclic factors of a group."""
+    orders = (group,) if isinstance(group, int | np.integer) else group
+    return tuple(int(k) for k in orders if k != 1) or (1,)

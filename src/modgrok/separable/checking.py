@@ -1,49 +1,62 @@
-"""The verb check: a file of claims about a function, held against its table by the independent checkers.
+"""The verb check: a file of claims about a function, each of which the kernel proves from the function's table, or
+does not.
 
     modgrok classify "n1 n2" --mod 97 --certificate proof.json
     modgrok check proof.json
 
-A file names its function as an expression with a modulus, from which the table is computed again, or holds the table.
+A file names its function as an expression with a modulus, which the kernel reads and evaluates by itself, or holds
+the table.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.function import Function, read_function
+from modgrok.algebra.expression import LAST_VARIABLE
+from modgrok.algebra.function import Function, from_expression, from_table
 from modgrok.errors import InputError
 from modgrok.files import read_json, write_json
+from modgrok.proofs.claims import VERDICTS, Malformed, Work, listed, read_claim, whole
+from modgrok.proofs.expressions import operations, read_expression, value_table, variables_of
+from modgrok.proofs.proof import NoProof, TooMuchWork
+from modgrok.proofs.verdicts import WORK, prove_verdict
 from modgrok.results import Result
-from modgrok.separable.certificates import verdict_from_json, verdict_to_json
-from modgrok.separable.checkers import check_up_to, check_witness
-from modgrok.separable.cycle_checker import TooMuchWork
+from modgrok.separable.certificates import claim_of
 from modgrok.separable.verdict import Verdict
 
 FORMAT = "modgrok certificate 1"
-LARGEST_ORDER = 1 << 14
-"""The largest group that a claim may be about: checkers hold sets of its elements."""
-MOST_VARIABLES = {"constant": 0, "one-variable": 1}
-"""On how many variables the functions of a family depend, where it is not all of them."""
+KEYS = {"format", "expression", "modulus", "table", "values", "variables", "claims"}
+MOST_CLAIMS, MOST_CELLS = 16, 1 << 21
+"""Claims of a file, and cells of the table that they are about."""
+OUTCOMES = ("proved", "refuted", "unreadable", "too much work", "nothing claimed")
 
 
 @dataclass(frozen=True, repr=False)
 class CheckedClaim(Result):
-    """One claim, and whether it was proved from the table: `holds` is None for one that claims nothing."""
+    """One claim, and what became of it: `outcome` is one of `OUTCOMES`."""
 
     family: str
     verdict: str
     group: str
-    holds: bool | None
+    outcome: str
     reason: str
 
+    @property
+    def holds(self) -> bool | None:
+        """Whether it was proved from the table; None for a claim that claims nothing."""
+        return None if self.outcome == "nothing claimed" else self.outcome == "proved"
+
     def summary(self) -> str:
-        return f"{self.family} over {self.group}, {self.verdict}: {self.reason}"
+        return f"{self.family} over {self.group}, {self.verdict}: {self.outcome}, {self.reason}"
+
+    def to_json(self) -> dict[str, Any]:
+        return {**super().to_json(), "holds": self.holds}
 
 
 @dataclass(frozen=True, repr=False)
@@ -56,15 +69,22 @@ class Check(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether no claim was refused."""
-        return all(claim.holds is not False for claim in self.claims)
+        """Whether something is claimed, and all that is was proved."""
+        return self.count("proved") > 0 and self.count("proved", "nothing claimed") == len(self.claims)
+
+    @property
+    def refuted(self) -> bool:
+        return self.count("refuted") > 0
+
+    def count(self, *outcomes: str) -> int:
+        return sum(claim.outcome in outcomes for claim in self.claims)
 
     @property
     def outcome(self) -> str:
         """The whole file in a few words; an `unknown` claims nothing, so it is neither proved nor refused."""
-        proved, refused, open_ = (sum(claim.holds is found for claim in self.claims) for found in (True, False, None))
-        if refused:
-            return f"{refused} of {len(self.claims)} claims {'is' if refused == 1 else 'are'} refused"
+        whole_file, proved, open_ = len(self.claims), self.count("proved"), self.count("nothing claimed")
+        if refused := whole_file - proved - open_:
+            return f"{refused} of {whole_file} claims {'is' if refused == 1 else 'are'} refused"
         if not proved:
             return "nothing is claimed"
         return f"every claim is proved{f', and {open_} left open' if open_ else ''}"
@@ -81,7 +101,7 @@ def write_certificate(path: str | Path, function: Function, verdicts: Sequence[t
     asked: dict[str, Any] = {"expression": function.expression, "modulus": function.modulus}
     if function.expression is None:
         asked = {"table": function.table.tolist(), "values": function.values}
-    claims = [{"family": family, **verdict_to_json(verdict)} for family, verdict in verdicts]
+    claims = [claim_of(family, verdict) for family, verdict in verdicts]
     write_json(path, {"format": FORMAT, **asked, "variables": list(function.variables), "claims": claims})
 
 
@@ -98,69 +118,96 @@ def check(path: str | Path) -> Check:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("claims"), list):
         raise InputError(f"{path} is no certificate of modgrok; `modgrok classify … --certificate {path}` writes one")
-    function = function_of(content, str(path))
-    claims = tuple(check_claim(function.table, claim) for claim in content["claims"])
-    return Check(function, claims, time.perf_counter() - start)
+    return replaced_errors(path, lambda: check_content(content, start))
 
 
-def function_of(content: dict[str, Any], path: str) -> Function:
-    """The function that a file is about, computed anew where it is an expression."""
-    variables = content.get("variables")
-    at_least = len(variables) if isinstance(variables, list) else 2
-    if isinstance(content.get("expression"), str):
-        return read_function(content["expression"], content.get("modulus"), at_least=min(at_least, 8))
+def replaced_errors(path: str | Path, work: Callable[[], Check]) -> Check:
+    """What is no certificate, as one line."""
     try:
-        table = np.array(content["table"], dtype=np.int64)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        raise InputError(f"{path} has neither an expression nor a table of whole numbers") from None
-    return read_function(table, at_least=2)
-
-
-def check_claim(table: np.ndarray, value: Any) -> CheckedClaim:
-    """One claim, proved or refused with a reason."""
-    family = str(value.get("family")) if isinstance(value, dict) else "?"
-    try:
-        claim = verdict_from_json(value)
+        return work()
+    except NoProof as reason:
+        raise InputError(
+            f"{path} is no certificate that can be checked: {reason}; write it again with `modgrok classify`"
+        ) from None
     except InputError as error:
-        return CheckedClaim(family, "?", "?", False, str(error))
-    holds, reason = judge(table, claim)
-    if claim.status != "unknown" and (misnamed := wrong_family(table, family, claim)):
-        holds, reason = False, misnamed
-    return CheckedClaim(family, claim.status, claim.group, holds, reason)
+        raise InputError(f"{path} is no certificate that can be checked: {str(error).splitlines()[0]}") from None
 
 
-def wrong_family(table: np.ndarray, family: str, claim: Verdict) -> str:
-    """Why a claim is not one about the family that it names; empty if it is."""
-    kinds = {"additive": (False, False), "multiplicative": (True, False), "product-group": (False, True)}
-    if family not in (*kinds, *MOST_VARIABLES):
-        return "this is no family that classify asks about"
-    if (claim.absorbing, len(claim.moduli) > 1) != kinds.get(family, (False, False)):
-        return f"the {family} family has no such group"
-    changing = sum(bool((table != table.take([0], axis)).any()) for axis in range(table.ndim))
-    most = MOST_VARIABLES.get(family, table.ndim)
-    return f"the function depends on {changing} variables" if changing > most else ""
+def check_content(content: Mapping[str, Any], start: float) -> Check:
+    """The claims of a file that has the right format."""
+    if unknown := set(content) - KEYS:
+        raise Malformed(f"it has {len(unknown)} keys that no certificate has")
+    if len(content["claims"]) > MOST_CLAIMS:
+        raise Malformed(f"it has more than {MOST_CLAIMS} claims")
+    function = stated_function(content)
+    left = WORK
+    claims = []
+    for claim in content["claims"]:
+        claims.append(check_claim(function.table, claim, max(1, left)))
+        left -= WORK // 4  # all claims of a file share some patience
+    return Check(function, tuple(claims), time.perf_counter() - start)
 
 
-def judge(table: np.ndarray, claim: Verdict) -> tuple[bool | None, str]:
-    """Whether the certificate proves the claim, and in words."""
-    group = claim.moduli or claim.group_order
-    if not 1 <= claim.group_order <= LARGEST_ORDER:
-        return False, f"a group of order {claim.group_order} is not checked; orders from 1 to {LARGEST_ORDER} are"
-    if claim.status == "unknown":
-        return None, "nothing is claimed"
-    if claim.status == "in-class":
-        if claim.witness is None or not check_witness(table, group, claim.absorbing, claim.witness):
-            return False, "the witness does not give the table"
-        known = int((table >= 0).sum())
-        return True, f"the witness gives all {known:,} {'cells' if known == table.size else 'known cells'}"
-    if claim.obstruction is None:
-        return False, "there is no obstruction"
-    axis = claim.obstruction.axis
-    if not 0 <= axis < table.ndim:
-        return False, f"the table has no axis {axis}"
-    against = table if table.ndim == 2 and not axis else np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
+def stated_function(content: Mapping[str, Any]) -> Function:
+    """The function that a file is about: its table, or that of its expression by the kernel's own evaluation."""
+    names = [variable_number(name) for name in listed(content.get("variables"), "variables")]
+    if not 2 <= len(names) <= 8 or names != sorted(set(names)):
+        raise Malformed("variables must be two to eight names, n1, n2, …, in order")
+    if "table" in content:
+        return stated_table(content, tuple(f"n{name}" for name in names))
+    expression, modulus = content.get("expression"), whole(content.get("modulus"), 2, MOST_CELLS, "modulus")
+    if type(expression) is not str:
+        raise Malformed("it has neither an expression nor a table")
+    cells = modulus ** len(names)
+    if cells > MOST_CELLS:
+        raise TooMuchWork(f"its table would have {cells:,} cells, more than {MOST_CELLS:,}")
+    tree = read_expression(expression, modulus)
+    if not set(variables_of(tree)) <= set(names):
+        raise Malformed("its expression has variables that it does not list")
+    Work(WORK * 2).spend(operations(tree) * cells)
+    table = value_table(tree, modulus, names)
+    read = from_expression(expression, modulus, len(names))
+    if read.variables != tuple(f"n{name}" for name in names) or not np.array_equal(read.table, table):
+        raise NoProof("the kernel and the parser read its expression differently")
+    return read
+
+
+def variable_number(name: Any) -> int:
+    if type(name) is not str or not name[1:].isdecimal() or not name.isascii() or name[0] != "n" or len(name) > 3:
+        raise Malformed("variables must be named n1, n2, …")
+    return whole(int(name[1:]), 1, LAST_VARIABLE, "the number of a variable")
+
+
+def stated_table(content: Mapping[str, Any], names: tuple[str, ...]) -> Function:
+    """A table that a file holds: nested lists of whole numbers, -1 where a cell is unknown."""
+    values = whole(content.get("values"), 2, MOST_CELLS, "values")
+    shape, level = [], content["table"]
+    while isinstance(level, list):
+        shape.append(len(level))
+        level = level[0] if level else None
+    cells: list[Any] = [content["table"]]
+    for size in shape:
+        if len(cells) * size > MOST_CELLS:
+            raise TooMuchWork(f"its table has more than {MOST_CELLS:,} cells")
+        cells = [cell for part in cells for cell in listed(part, "a row of the table", size)]
+    if len(shape) != len(names):
+        raise Malformed("its table has another number of axes than variables")
+    table = np.array([whole(cell, -1, values - 1, "a cell") for cell in cells], dtype=np.int64).reshape(shape)
+    return from_table(table, values, "table", names, "its table")
+
+
+def check_claim(table: np.ndarray, value: Any, work: int) -> CheckedClaim:
+    """One claim: proved, or not and why; nothing that a file says is repeated, but words that stand in a list."""
+    about = ("?", "?", "?")
     try:
-        proved = check_up_to(against, group, claim.absorbing, claim.obstruction, claim.up_to)
-    except TooMuchWork as error:
-        return False, str(error)
-    return proved, f"{claim.obstruction.kind}: " + ("proved from the table" if proved else "does not prove the claim")
+        claim = read_claim(value)
+        about = (claim.family, claim.verdict, claim.group)
+        if claim.verdict == VERDICTS[-1]:
+            return CheckedClaim(*about, "nothing claimed", "nothing is claimed")
+        return CheckedClaim(*about, "proved", prove_verdict(table, value, work=work).reason)
+    except Malformed as reason:
+        return CheckedClaim(*about, "unreadable", str(reason))
+    except TooMuchWork as reason:
+        return CheckedClaim(*about, "too much work", str(reason))
+    except NoProof as reason:
+        return CheckedClaim(*about, "refuted", str(reason))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,10 @@ from jaxtyping import Int, Integer
 from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.errors import InputError
+from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
+from modgrok.proofs.verdicts import WORK
 from modgrok.results import Result
+from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.grouping import GroupedDecision, question
 from modgrok.separable.orders import AnyOrder
@@ -35,16 +38,20 @@ SECOND_LOOK = 0.05
 """The share of the effort that is left for the other families once one is known to fit."""
 LARGEST_MULTIPLE = 4
 """Tables without a modulus: orders up to so many times the largest number of values are asked for."""
+PATIENCE = 4
+"""How many times as long as for a stranger's file the kernel may take for a verdict of our own."""
 RELABELLINGS = {"constant": "constant", "one-variable": "a function of one variable"}
 """Families of functions that depend on no variable, and on one, in words."""
 
 
 @dataclass(frozen=True, repr=False)
 class FamilyVerdict(Result):
-    """The verdict for one family."""
+    """The verdict for one family, and the kernel's proof of it; `proof` is None for what is unknown, and for what would
+    take the kernel too long."""
 
     family: str
     verdict: Verdict
+    proof: VerdictProof | None = None
 
     @property
     def group(self) -> str:
@@ -58,7 +65,7 @@ class FamilyVerdict(Result):
         return f"{self.family}: {self.verdict.summary()}"
 
     def to_json(self) -> dict[str, Any]:
-        return {"family": self.family, **self.verdict.to_json()}
+        return {"family": self.family, **self.verdict.to_json(), "proved": self.proof is not None}
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,7 +147,7 @@ def verdict_in_words(families: tuple[FamilyVerdict, ...]) -> str:
     names = [found.family for found in families]
     if all(found.refuted for found in families):
         none = f"neither {' nor '.join(names)}" if len(names) > 1 else f"not {names[0]}"
-        return f"not in the class, provably {none}"
+        return f"not in the class, {'provably ' if all(found.proof for found in families) else ''}{none}"
     known = [f"{found.family} {'excluded' if found.refuted else 'unknown'}" for found in families]
     return f"undecided within the limit ({', '.join(known)})"
 
@@ -170,13 +177,28 @@ def classify_table(
     questions, notes = ask(table, modulus, tree)
     work_in_turns(list(questions.values()), steps)
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
-    families = [FamilyVerdict(family, verdict) for family, verdict in verdicts.items()]
+    families = [proved_family(table, family, verdict) for family, verdict in verdicts.items()]
     if best_of(tuple(families)) is None and (over := product_verdict(table, effort=effort)) is not None:
-        families.append(FamilyVerdict("product-group", over))
+        families.append(proved_family(table, "product-group", over))
     dependent = dependent_axes(table)
     if known and len(dependent) < 2:
-        families.insert(0, FamilyVerdict("one-variable" if dependent else "constant", verdicts["additive"]))
+        family = "one-variable" if dependent else "constant"
+        families.insert(0, proved_family(table, family, verdicts["additive"]))
     return Classification(modulus, fraction, tuple(families), twins, notes, time.perf_counter() - start)
+
+
+def proved_family(table: Int[np.ndarray, "p ..."], family: str, verdict: Verdict) -> FamilyVerdict:
+    """The verdict as the kernel sees it: proved, or told without a proof, or, where it refuses the evidence,
+    taken back."""
+    if verdict.status == "unknown":
+        return FamilyVerdict(family, verdict)
+    try:
+        return FamilyVerdict(family, verdict, proof_of(table, family, verdict, work=PATIENCE * WORK))
+    except TooMuchWork:
+        return FamilyVerdict(family, verdict)
+    except NoProof as reason:
+        told = f"the search says {verdict.status}, and the kernel refuses its evidence ({reason}): please report this"
+        return FamilyVerdict(family, replace(verdict, status="unknown", witness=None, obstruction=None, excluded=told))
 
 
 Question = Decision | GroupedDecision | AnyOrder

@@ -20,7 +20,7 @@ from modgrok.errors import InputError
 from modgrok.separable.algebraic import guess_algebra
 from modgrok.separable.automorphisms import decide_full
 from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
-from modgrok.separable.checkers import check_witness
+from modgrok.separable.certificates import check_witness
 from modgrok.separable.climbing import Climb
 from modgrok.separable.groups import Group, Moduli, as_group
 from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped

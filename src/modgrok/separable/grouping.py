@@ -17,7 +17,7 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.separable.budget import Budget, LimitReached
-from modgrok.separable.checkers import check_witness
+from modgrok.separable.certificates import check_witness
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.groups import Moduli, as_group
 from modgrok.separable.several import find_several

@@ -18,7 +18,8 @@ Status = Literal["in-class", "not-in-class", "unknown"]
 
 
 class Refutation(TypedDict, total=False):
-    """Why one reduced table has no witness, as plain data; each kind has the keys that `checkers` asks of it."""
+    """Why one reduced table has no witness, as plain data; each kind has the keys that `proofs.refutations`
+    asks of it."""
 
     kind: Required[str]
     lines: list[tuple[str, int]]
@@ -38,7 +39,7 @@ class Refutation(TypedDict, total=False):
     rival-cells: for each value a side, a line, and rivals across it that meet it in this value."""
     transposed: bool
     tree: dict[str, Any]
-    """search and symmetry: the case distinction, see `tree_checker`."""
+    """search and symmetry: the case distinction, see `proofs.trees`."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -100,7 +101,7 @@ class Obstruction(Result):
     """Why no witness exists: one refutation for each value w that ∞ could carry (None: ∞ is not used).
 
     For three variables or more the refutations are about the table of variable `axis` against all others.
-    `checkers.check_obstruction` checks them against the table, without trusting what found them.
+    The kernel proves them from the table, without trusting what found them (`proofs.verdicts`).
     """
 
     kind: str

@@ -25,10 +25,10 @@ from jaxtyping import Int
 
 from modgrok.algebra.expression import Tree, read, to_text
 from modgrok.algebra.field import exp_table, log_table
-from modgrok.compiler.certificate import softmax_beta
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
+from modgrok.compiler.margins import softmax_beta
 from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, batch_logits, single

@@ -77,14 +77,14 @@ class NetworkView {
     this.slider.set(Math.min(this.slider.input.value, found.most_frequencies), { max: found.most_frequencies });
     this.numbers.set("width", count(found.width));
     this.numbers.set("parameters", count(found.parameters));
-    this.numbers.set("margin", found.certificate ? figure(found.certificate.margin) : "–");
+    this.numbers.set("margin", found.proof ? figure(found.proof.margin) : "–");
     this.numbers.set("accuracy", "…");
     this.drawGraph();
     this.flow.follow(question, found);
     this.showExpert();
     const links = ["safetensors", "onnx"].map((format) => el("a", { className: "quiet", href: address("download", { ...question, format }), download: "" }, `Download ${format === "onnx" ? "ONNX" : format}`));
     const checked = el("div", { role: "status" });
-    replace(this.more, facts({ certificate: found.certificate_text, notes: found.notes.join(" ") || null }, "facts wrapped"), checked, el("p", { className: "links" }, links));
+    replace(this.more, facts({ proof: found.proof_text, notes: found.notes.join(" ") || null }, "facts wrapped"), checked, el("p", { className: "links" }, links));
     this.check(question).then((answer) => {
       if (this.asked !== question) return;
       this.numbers.set("accuracy", `${(100 * answer.accuracy).toFixed(answer.accuracy === 1 ? 0 : 1)} %`);

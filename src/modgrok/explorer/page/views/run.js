@@ -126,7 +126,7 @@ export class RunPanel {
     this.numbers.set("rate", found.steps_per_second ? `${figure(found.steps_per_second)} steps/s` : this.state === "running" && !found.step ? "starting" : "–");
     this.drawDiagnosis();
     if (!found.function) return;
-    this.look(null);
+    if (this.going() && !found.has_network && !found.snapshots.length) this.blank(); else this.look(null);
     this.adopt(found.function);
   }
 
@@ -184,6 +184,9 @@ export class RunPanel {
     this.numbers.set("ipr", figure(last(ipr)));
   }
 
+  /** No neurons: those of a run that trains come with its events until a network of it is kept. */
+  blank(note = "") { this.waves.show([]); this.waveNote.textContent = note; }
+
   /** Table and neurons at a snapshot, or of the newest network. */
   look(step) {
     const question = { run: this.run, ...(step === null ? {} : { step }) };
@@ -195,7 +198,7 @@ export class RunPanel {
       replace(this.tableNote, data.sizes.length === 2 ? null : notice(`${percent(data.test_accuracy)} of the test cells are right; a table of ${data.sizes.length} variables has no picture.`));
       this.paintTable();
     }, quiet);
-    this.askNeurons(question).then((data) => this.drawNeurons(data), (error) => { if (error.name !== "AbortError") { this.waves.show([]); this.waveNote.textContent = this.state === "running" ? "" : error.message; } });
+    this.askNeurons(question).then((data) => this.drawNeurons(data), (error) => { if (error.name !== "AbortError") this.blank(this.state === "running" ? "" : error.message); });
   }
 
   drawTable() {

@@ -1,4 +1,4 @@
-"""Certificates of chains of experts: what they promise holds on every row, expert by expert, and not with a small β."""
+"""Margins of chains of experts: what they promise holds on every row, expert by expert, and not with a small β."""
 
 from __future__ import annotations
 
@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
-from modgrok.compiler.certificate import certify
 from modgrok.compiler.choosing import best_plan
-from modgrok.compiler.compiling import assemble, prove
+from modgrok.compiler.compiling import assemble, enough_margin
 from modgrok.compiler.exact_weights import Kernel
+from modgrok.compiler.margins import ExpertMargin, expert_margins
 from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, expert_logits
-from modgrok.networks.description import Certificate
 
 
 @dataclass(frozen=True)
@@ -46,27 +45,28 @@ every_kernel = pytest.mark.parametrize("frequencies", ["all", "minimal"])
 
 
 @dataclass(frozen=True)
-class Proved:
+class Planned:
     plan: Plan
     kernels: list[Kernel]
     experts: list[Expert]
-    certificate: Certificate
+    margins: list[ExpertMargin]
+    dtype: str
     circuit: Circuit
 
-    def with_betas(self, share: float) -> tuple[Circuit, Certificate]:
-        """The circuit with this share of every β, and the certificate recomputed for it."""
-        betas = [share * expert.beta for expert in self.certificate.experts]
+    def with_betas(self, share: float) -> tuple[Circuit, list[ExpertMargin]]:
+        """The circuit with this share of every β, and the margins recomputed for it."""
+        betas = [share * expert.beta for expert in self.margins]
         circuit = replace(self.circuit, betas=np.array(betas, self.circuit.dtype))
-        return circuit, certify(self.plan, self.kernels, self.experts, self.certificate.dtype, betas)
+        return circuit, expert_margins(self.plan, self.kernels, self.experts, self.dtype, betas)
 
 
 @lru_cache
-def proved(chain: Chain, frequencies: str, dtype: str) -> Proved:
+def planned(chain: Chain, frequencies: str, dtype: str) -> Planned:
     plan, kernels = best_plan(parse(chain.text), chain.modulus, frequencies)
-    kernels, experts, certificate, notes = prove(plan, kernels, dtype)
-    assert certificate.holds and certificate.dtype == dtype and not notes
-    circuit = assemble(plan, experts, np.array([expert.beta for expert in certificate.experts])).astype(dtype)
-    return Proved(plan, kernels, experts, certificate, circuit)
+    kernels, experts, margins, chosen, notes = enough_margin(plan, kernels, dtype)
+    assert chosen == dtype and not notes
+    circuit = assemble(plan, experts, np.array([expert.beta for expert in margins])).astype(dtype)
+    return Planned(plan, kernels, experts, margins, dtype, circuit)
 
 
 def all_rows(chain: Chain) -> np.ndarray:
@@ -115,7 +115,7 @@ class Measured:
     right_lacks: float
 
 
-def measure(chain: Chain, found: Proved, circuit: Circuit) -> list[Measured]:
+def measure(chain: Chain, found: Planned, circuit: Circuit) -> list[Measured]:
     """Each expert of a circuit on every row, against real arithmetic."""
     rows = all_rows(chain)
     values = step_values(found.plan, rows)
@@ -145,7 +145,7 @@ def depth(plan: Plan) -> int:
 
 @every_chain
 def test_the_chains_are_chains_whose_steps_compute_the_polynomial(chain):
-    plan = proved(chain, "all", "float64").plan
+    plan = planned(chain, "all", "float64").plan
     assert depth(plan) == chain.depth
     rows = all_rows(chain)
     assert step_values(plan, rows)[-1].tolist() == [chain.value(*map(int, row)) % chain.modulus for row in rows]
@@ -155,8 +155,8 @@ def test_the_chains_are_chains_whose_steps_compute_the_polynomial(chain):
 @every_kernel
 @every_dtype
 def test_every_expert_errs_less_than_its_bound_and_leaks_less_than_it_says(chain, frequencies, dtype):
-    found = proved(chain, frequencies, dtype)
-    for real, promised in zip(measure(chain, found, found.circuit), found.certificate.experts, strict=True):
+    found = planned(chain, frequencies, dtype)
+    for real, promised in zip(measure(chain, found, found.circuit), found.margins, strict=True):
         assert real.error < promised.bound < promised.margin / 2
         assert max(real.wrong_mass, real.right_lacks) < promised.leak
 
@@ -164,36 +164,36 @@ def test_every_expert_errs_less_than_its_bound_and_leaks_less_than_it_says(chain
 @every_chain
 @every_dtype
 @pytest.mark.parametrize("share", [0.6, 0.4])
-def test_a_certificate_recomputed_for_another_beta_is_about_the_network_that_has_it(chain, dtype, share):
+def test_margins_recomputed_for_another_beta_are_about_the_network_that_has_it(chain, dtype, share):
     """Here the leak is far above rounding: the bounds are about mass on wrong classes, and still hold."""
-    found = proved(chain, "all", dtype)
-    circuit, certificate = found.with_betas(share)
-    leaks = [expert.leak for expert in certificate.experts[:-1]]
-    assert min(leaks) > 10 * max(expert.leak for expert in found.certificate.experts[:-1])
-    for real, promised in zip(measure(chain, found, circuit), certificate.experts, strict=True):
+    found = planned(chain, "all", dtype)
+    circuit, margins = found.with_betas(share)
+    leaks = [expert.leak for expert in margins[:-1]]
+    assert min(leaks) > 10 * max(expert.leak for expert in found.margins[:-1])
+    for real, promised in zip(measure(chain, found, circuit), margins, strict=True):
         assert real.error < promised.bound
         assert max(real.wrong_mass, real.right_lacks) < promised.leak
 
 
 @every_chain
 @every_dtype
-def test_a_hundredth_of_beta_is_not_certified_and_errs_more_than_the_certificate_allows(chain, dtype):
-    found = proved(chain, "all", dtype)
-    circuit, certificate = found.with_betas(0.01)
-    assert not certificate.holds
+def test_a_hundredth_of_beta_is_not_enough_and_errs_more_than_the_margins_allow(chain, dtype):
+    found = planned(chain, "all", dtype)
+    circuit, margins = found.with_betas(0.01)
+    assert not all(expert.enough for expert in margins)
     measured = measure(chain, found, circuit)
-    assert measured[-1].error > found.certificate.experts[-1].bound
-    for real, promised in zip(measured[:-1], found.certificate.experts[:-1], strict=True):
+    assert measured[-1].error > found.margins[-1].bound
+    for real, promised in zip(measured[:-1], found.margins[:-1], strict=True):
         assert real.wrong_mass > promised.leak
 
 
-def test_the_chosen_betas_given_back_give_the_same_certificate():
-    found = proved(CHAINS[0], "minimal", "float64")
-    assert found.with_betas(1.0)[1] == found.certificate
+def test_the_chosen_betas_given_back_give_the_same_margins():
+    found = planned(CHAINS[0], "minimal", "float64")
+    assert found.with_betas(1.0)[1] == found.margins
 
 
 def test_leaks_add_up_along_a_chain():
     """The more leaks out of what an expert reads, the more it errs; where nothing is proved of that, without bound."""
-    found = proved(CHAINS[1], "all", "float64")
-    bounds = [found.with_betas(share)[1].experts[-1].bound for share in (1.0, 0.9, 0.8, 0.01)]
+    found = planned(CHAINS[1], "all", "float64")
+    bounds = [found.with_betas(share)[1][-1].bound for share in (1.0, 0.9, 0.8, 0.01)]
     assert bounds == sorted(set(bounds)) and bounds[-1] == np.inf

@@ -1,8 +1,10 @@
-"""Proofs that a compiled network is right on every input, however many there are.
+"""How wide the margins of a plan will be, before its weights are given out: what frequencies and temperatures
+follow from.
 
 For each expert: its margin in real arithmetic, which follows from the kernel and the tables alone; a bound on
 how far the computed logits can be from the ideal ones; and the inverse temperature that makes its softmax
-one-hot up to rounding. If margin > 2·bound for every expert, the argmax is right on the whole table.
+one-hot up to rounding. If margin > 2·bound for every expert, the argmax should be right on the whole table. That is an
+estimate, from the plan; whether the weights compute what was typed is for `modgrok.proofs` to say.
 
 **The bound** (Higham's model: every operation has relative error at most u, n of them γ_n = nu/(1 - nu)).
 Let a_j = Σ_s max_i |embed[s,i,j]| bound the hidden neuron j. Term s carries a relative error δ_s: u for the rounded
@@ -19,12 +21,13 @@ p·e^(-βg), and sum and quotient are rounded by at most (p + 4)u:
 
     τ = p·e^(-βg) + (p + 4)u.
 
-β = (log p + log 1/u)/g makes the first part as small as u. A much smaller β leaves a large τ, and no proof.
+β = (log p + log 1/u)/g makes the first part as small as u. A much smaller β leaves a large τ.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -32,43 +35,56 @@ from jaxtyping import Float
 from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
 from modgrok.compiler.steps import Plan, Step
 from modgrok.networks.circuit import Expert
-from modgrok.networks.description import Certificate, ExpertCertificate
 
 CHUNK = 256
 
 
-def certify(
+@dataclass(frozen=True)
+class ExpertMargin:
+    """The margin in real arithmetic, a bound on the error of a logit, β chosen from both, the mass on other classes."""
+
+    margin: float
+    bound: float
+    beta: float
+    leak: float
+
+    @property
+    def enough(self) -> bool:
+        return bool(self.margin > 2 * self.bound and np.isfinite(self.leak))
+
+
+def expert_margins(
     plan: Plan,
     kernels: Sequence[Kernel],
     experts: Sequence[Expert],
     dtype: str,
     betas: Sequence[float] | None = None,
-) -> Certificate:
-    """Certificates of all experts in order, each with the leaks of those that it reads.
+) -> list[ExpertMargin]:
+    """Those of all experts in order, each with the leaks of those that it reads.
 
-    Without `betas` each β is chosen; with them the certificate is about the network that has these.
+    Without `betas` each β is chosen; with them the margins are of the network that has these.
     """
     unit = float(np.finfo(dtype).eps) / 2
-    found: list[ExpertCertificate] = []
+    found: list[ExpertMargin] = []
     given = [None] * len(experts) if betas is None else betas
     for step, kernel, expert, beta in zip(plan.steps, kernels, experts, given, strict=True):
         leaks = [found[w - len(plan.names)].leak if w >= len(plan.names) else None for w in step.inputs]
         margin, largest = step_margin(step, kernel)
         bound = logit_bound(expert, leaks, unit)
-        found.append(certify_softmax(margin, bound, largest, step.classes, unit, beta))
-    return Certificate(dtype, tuple(found))
+        found.append(through_softmax(margin, bound, largest, step.classes, unit, beta))
+    return found
 
 
-def certify_softmax(
+def through_softmax(
     margin: float, bound: float, largest: float, classes: int, unit: float, beta: float | None = None
-) -> ExpertCertificate:
+) -> ExpertMargin:
     """The leak of an expert's softmax for a given β, or for the β that makes it as small as rounding."""
     gap = margin - 2 * bound - 4 * unit * (largest + bound)
     if not gap > 0:
-        return ExpertCertificate(margin, bound, 1.0 if beta is None else beta, np.inf)
+        return ExpertMargin(margin, bound, 1.0 if beta is None else beta, np.inf)
     beta = softmax_beta(gap, classes, unit) if beta is None else beta
     leak = float(classes * np.exp(-beta * gap) + (classes + 4) * unit)
-    return ExpertCertificate(margin, bound, beta, leak)
+    return ExpertMargin(margin, bound, beta, leak)
 
 
 def softmax_beta(gap: float, classes: int, unit: float) -> float:

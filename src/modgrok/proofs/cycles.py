@@ -7,53 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-REFINEMENTS_OF_LINE = 20
-"""Refinements of colours that a claim may take, for each line: a true claim needs few of them, and a false one could
-need as many as the table has symmetries."""
+from modgrok.proofs.claims import Work
+from modgrok.proofs.proof import TooMuchWork
 
 Colours = tuple[list[int], list[int]]
 """Colours of the rows and of the columns."""
 
 Rows = list[tuple[int, ...]]
+DEEPEST = 300
+"""Lines that are fixed one after the other: a true claim needs few."""
 
 
-class TooMuchWork(Exception):
-    """A claim that cannot be checked in a reasonable time."""
-
-
-class Patience:
-    """How many refinements are left."""
-
-    def __init__(self, most: int) -> None:
-        self.most = self.left = most
-
-    def spend(self) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise TooMuchWork(
-                f"that the table has no cyclic symmetry would take more than {self.most} refinements to check"
-            )
-
-
-def has_cyclic_automorphism(rows: Rows) -> bool:
+def has_cyclic_automorphism(rows: Rows, work: Work) -> bool:
     """Adding 1 takes row 0 to some row; if the order is a prime, some multiple of it takes row 0 to row 1."""
     m = len(rows)
     columns: Rows = list(zip(*rows, strict=True))
-    patience = Patience(REFINEMENTS_OF_LINE * m)
     prime = all(m % d for d in range(2, m))
     for target in [1] if prime else range(1, m):
         left, right = [0] * m, [0] * m
         left[0] = right[target] = 1
-        patience.spend()
-        refined = refine(rows, columns, (left, [0] * m), (right, [0] * m))
-        if refined and any(one_cycle(a) and one_cycle(b) for a, b in symmetries(rows, columns, *refined, patience)):
+        refined = refine(rows, columns, (left, [0] * m), (right, [0] * m), work)
+        if refined and any(one_cycle(a) and one_cycle(b) for a, b in symmetries(rows, columns, *refined, work)):
             return True
     return False
 
 
-def refine(rows: Rows, columns: Rows, left: Colours, right: Colours) -> tuple[Colours, Colours] | None:
+def refine(rows: Rows, columns: Rows, left: Colours, right: Colours, work: Work) -> tuple[Colours, Colours] | None:
     """Split classes by what their lines meet, on both sides alike, until nothing splits; None if the sides differ."""
     while True:
+        work.spend(12 * len(rows) * len(columns))
         names: dict[tuple, int] = {}
         finer = []
         for row_colour, column_colour in (left, right):
@@ -75,9 +57,12 @@ def refine(rows: Rows, columns: Rows, left: Colours, right: Colours) -> tuple[Co
 
 
 def symmetries(
-    rows: Rows, columns: Rows, left: Colours, right: Colours, patience: Patience
+    rows: Rows, columns: Rows, left: Colours, right: Colours, work: Work, depth: int = 0
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Every symmetry that takes the left colours to the right ones, as images of rows and of columns."""
+    if depth > DEEPEST:
+        raise TooMuchWork("its symmetries would take too long to enumerate")
+    work.spend(len(left[0]))
     classes: dict[int, list[int]] = {}
     for a, colour in enumerate(left[0]):
         classes.setdefault(colour, []).append(a)
@@ -90,12 +75,11 @@ def symmetries(
         return
     colour = min(split, key=lambda c: len(classes[c]))
     for target in [a for a, c in enumerate(right[0]) if c == colour]:
-        patience.spend()
         new_left, new_right = list(left[0]), list(right[0])
         new_left[classes[colour][0]] = new_right[target] = -1
-        refined = refine(rows, columns, (new_left, left[1]), (new_right, right[1]))
+        refined = refine(rows, columns, (new_left, left[1]), (new_right, right[1]), work)
         if refined:
-            yield from symmetries(rows, columns, *refined, patience)
+            yield from symmetries(rows, columns, *refined, work, depth + 1)
 
 
 def images_of_columns(rows: Rows, columns: Rows, row_image: list[int]) -> list[int] | None:

@@ -15,7 +15,15 @@ from itertools import product
 from math import prod
 from typing import Any
 
-Value = int
+from modgrok.proofs.claims import Malformed, Work, keyed, listed, whole, word
+
+Rows = list[tuple[int, ...]]
+Node = tuple[str, int, dict[int | str, int | None]]
+"""What is distinguished, of which line or value, and the number of the node for each case; None where none is
+needed."""
+BRANCHES = ("row", "column", "fibre")
+LARGEST_PRODUCT = 1 << 9
+"""The largest group that is not cyclic whose table of sums is made."""
 
 
 @dataclass
@@ -23,14 +31,14 @@ class Board:
     """What is possible: `places[side][k]` for rows (side 0) and columns (side 1); for each value its possible and
     its certain preimages, and the least and greatest size of its fibre."""
 
-    lines: tuple[list[tuple[int, ...]], list[tuple[int, ...]]]
+    lines: tuple[Rows, Rows]
     moduli: tuple[int, ...]
     rivals: tuple[list[list[int]], list[list[int]]]
     places: tuple[list[int], list[int]]
-    possible: dict[Value, int]
-    certain: dict[Value, int]
-    need: dict[Value, int]
-    ceiling: dict[Value, int]
+    possible: dict[int, int]
+    certain: dict[int, int]
+    need: dict[int, int]
+    ceiling: dict[int, int]
 
     def copy(self) -> Board:
         return replace(
@@ -50,21 +58,32 @@ class Board:
     def everywhere(self) -> int:
         return (1 << self.m) - 1
 
+    @property
+    def cells(self) -> int:
+        """Steps that one round of the rules takes, about: every set of places is as long as the group."""
+        rows, columns = map(len, self.places)
+        return (rows * columns + 12 * (rows + columns + len(self.need))) * (1 + self.m // 1024)
+
 
 class Contradiction(Exception):
     pass
 
 
-def check_tree(
-    rows: list[tuple[int, ...]],
+def refuted_by_tree(
+    rows: Rows,
     moduli: tuple[int, ...],
-    need: dict[Value, int],
-    ceiling: dict[Value, int],
-    values: list[Value],
-    tree: dict[str, Any],
+    need: dict[int, int],
+    ceiling: dict[int, int],
+    values: list[int],
+    tree: Any,
+    work: Work,
 ) -> bool:
     """`rows` and columns are to be placed injectively; `values` is the numbering that the tree uses."""
-    columns = list(zip(*rows, strict=True))
+    columns: Rows = list(zip(*rows, strict=True))
+    if len(moduli) > 1 and prod(moduli) > LARGEST_PRODUCT:
+        raise Malformed(f"trees over groups that are not cyclic are checked up to order {LARGEST_PRODUCT}")
+    origin, nodes = read_tree(tree, len(rows), len(columns), len(values), prod(moduli))
+    work.spend((len(rows) ** 2 + len(columns) ** 2) * (1 + len(rows) // 8))
     everywhere = (1 << prod(moduli)) - 1
     board = Board(
         lines=(rows, columns),
@@ -76,26 +95,54 @@ def check_tree(
         need=dict(need),
         ceiling=dict(ceiling),
     )
-    a0, b0 = tree["origin"]
-    kind, a1 = tree["branch"]
-    if kind != "scale" or a1 == a0 or min(a0, a1, b0) < 0:
+    (a0, b0), (_, a1, _) = origin, nodes[0]
+    if a1 == a0:
         return False
     board.places[0][a0] = board.places[1][b0] = 1
-    if refuted(board):
+    if refuted(board, work):
         return True
     board.places[0][a1] &= sum(1 << d for d in scales(moduli)) | (a1 not in board.rivals[0][a0])
-    stack: list[tuple[Board, dict[str, Any]]] = [(board, {"branch": ["row", a1], "children": tree["children"]})]
+    stack = [(board, nodes[0])]
     while stack:
-        board, node = stack.pop()
-        kind, k = node["branch"]
+        board, (kind, k, children) = stack.pop()
+        work.spend(board.cells)
         for option, case in cases(board, kind, k, values):
-            if refuted(case):
+            if refuted(case, work):
                 continue
-            child = node["children"].get(option)
+            child = children.get(option)
             if child is None:
                 return False
-            stack.append((case, child))
+            stack.append((case, nodes[child]))
     return True
+
+
+def read_tree(tree: Any, rows: int, columns: int, values: int, m: int) -> tuple[tuple[int, int], list[Node]]:
+    """The lines that stand at 0, and the nodes: [[kind, number], [[option, number of the child or null], …]].
+
+    A child has a higher number than its parent, so that no branch runs in circles. The root distinguishes where a row
+    stands up to a unit of the group, which it calls "scale".
+    """
+    found = keyed(tree, "a tree", ("origin", "nodes"))
+    a0, b0 = listed(found["origin"], "origin", 2)
+    origin = whole(a0, 0, rows - 1, "origin"), whole(b0, 0, columns - 1, "origin")
+    sizes = {"row": rows, "column": columns, "fibre": values}
+    nodes: list[Node] = []
+    listing = listed(found["nodes"], "nodes")
+    for number, node in enumerate(listing):
+        branch, options = listed(node, "a node", 2)
+        kind, k = listed(branch, "a branch", 2)
+        kind = "row" if number == 0 and kind == "scale" else word(kind, BRANCHES if number else ("scale",), "a branch")
+        children: dict[int | str, int | None] = {}
+        for pair in listed(options, "options"):
+            option, child = listed(pair, "an option", 2)
+            case = (
+                word(option, ("complete", "more"), "a case") if kind == "fibre" else whole(option, 0, m - 1, "a place")
+            )
+            children[case] = None if child is None else whole(child, number + 1, len(listing) - 1, "a child")
+        nodes.append((kind, whole(k, 0, sizes[kind] - 1, "a line or value"), children))
+    if not nodes:
+        raise Malformed("a tree has a root")
+    return origin, nodes
 
 
 def rivals(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
@@ -103,7 +150,7 @@ def rivals(first: tuple[int, ...], second: tuple[int, ...]) -> bool:
     return any(v != w and v >= 0 and w >= 0 for v, w in zip(first, second, strict=True))
 
 
-def rivals_of(lines: list[tuple[int, ...]]) -> list[list[int]]:
+def rivals_of(lines: Rows) -> list[list[int]]:
     """For each line those that need another place."""
     if all(v >= 0 for line in lines for v in line) and len(set(lines)) == len(lines):
         return [[j for j in range(len(lines)) if j != k] for k in range(len(lines))]
@@ -132,7 +179,7 @@ def sums(moduli: tuple[int, ...]) -> list[list[int]]:
     return [[number((a + b for a, b in zip(e, f, strict=True)), moduli) for f in elements] for e in elements]
 
 
-def cases(board: Board, kind: str, k: int, values: list[Value]) -> list[tuple[int | str, Board]]:
+def cases(board: Board, kind: str, k: int, values: list[int]) -> list[tuple[int | str, Board]]:
     """All cases of a branching, with the board of each."""
     if kind == "fibre":
         v = values[k]
@@ -154,10 +201,11 @@ def bits(places: int) -> list[int]:
     return [z for z in range(places.bit_length()) if places >> z & 1]
 
 
-def refuted(board: Board) -> bool:
+def refuted(board: Board, work: Work) -> bool:
     try:
+        work.spend(board.cells)
         while saturate(board):
-            pass
+            work.spend(board.cells)
     except Contradiction:
         return True
     return False
