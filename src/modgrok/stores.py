@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 ABOUT, CHECKSUMS = "modgrok", "checksums"
 LOG = logging.getLogger("modgrok")
+LARGEST_COUNT, LARGEST_NUMBER = 2**31, sys.float_info.max
+KINDS = {str: "text", bool: "true or false", list: "a list"}
+Kind = TypeVar("Kind", str, bool, list[Any])
 MISFITS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
 """What is raised where a file holds other things than its reader takes for granted."""
 
@@ -68,6 +72,31 @@ def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, 
             raise DamagedError(f"{path} has no key {name!r}; {remedy}")
         if not isinstance(found[name], kind) or (isinstance(found[name], bool) and kind is not bool):
             raise DamagedError(f"{path}: {name!r} is of another type ({found[name]!r:.40}); {remedy}")
+    return found
+
+
+def whole_number(found: Any, what: str, least: int = 0) -> int:
+    """A whole number of a JSON object, neither 1.0 nor true nor larger than what is counted; `what` names it."""
+    if isinstance(found, bool) or not isinstance(found, int) or not least <= found < LARGEST_COUNT:
+        raise InputError(f"{what} must be a whole number from {least} to 2^31 - 1, got {found!r:.40}")
+    return found
+
+
+def whole_list(found: Any, what: str, least: int = 0) -> tuple[int, ...]:
+    """A list of whole numbers, as the tuple that it was."""
+    return tuple(whole_number(each, f"each of {what}", least) for each in of_kind(found, what, list))
+
+
+def finite_number(found: Any, what: str) -> float:
+    """A number of a JSON object, neither true nor 1e999."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= LARGEST_NUMBER:
+        raise InputError(f"{what} must be a finite number, got {found!r:.40}")
+    return found
+
+
+def of_kind(found: Any, what: str, kind: type[Kind]) -> Kind:
+    if not isinstance(found, kind):
+        raise InputError(f"{what} must be {KINDS[kind]}, got {found!r:.40}")
     return found
 
 

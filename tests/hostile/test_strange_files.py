@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import struct
+import warnings
+from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from safetensors.numpy import save_file
 
 from modgrok import cli, stores
 from modgrok.algebra.table_files import MOST_NUMBERS, read_table
 from modgrok.censuses.plan import LARGEST_PLAN
+from modgrok.compiler.compiling import compile
 from modgrok.errors import InputError
 from modgrok.files import LARGEST_FILE, read_bytes
+from modgrok.networks.storage import load
+from modgrok.results import json_text
 from modgrok.stores import DamagedError, open_tensors, write_tensors
+from modgrok.training.inspecting import inspect
+from modgrok.training.runs import train
 
 
 @pytest.fixture
@@ -188,3 +199,84 @@ def test_tensors_are_stored_whatever_their_layout(tmp_path):
         for name, tensor in tensors.items():
             assert file(name).shape == tensor.shape, name
             np.testing.assert_array_equal(file(name), tensor, err_msg=name)
+
+
+# ------------------------------------------------------------------------------------------ networks
+
+
+STRANGE = (float("inf"), 10**30, 2**31 - 1, {}, [], None, 1.5, True, "x")
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to everything that an object holds, first what is inside of it."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*path, key))
+    if path:
+        yield path
+
+
+def changed(value: Any, path: tuple[Any, ...], to: Any) -> Any:
+    """A copy of an object with something else at one place."""
+    if not path:
+        return to
+    copied = value.copy()
+    copied[path[0]] = changed(value[path[0]], path[1:], to)
+    return copied
+
+
+@pytest.fixture(scope="module", params=["compiled", "power", "mlp"])
+def network(request):
+    if request.param == "compiled":
+        return compile("n1 n2 + n1", 3)
+    return train("n1 + n2", 3, model=request.param, width=4, steps=1).network
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_whatever_stands_in_the_metadata_of_a_network_it_is_read_or_refused_in_one_line(network, tmp_path):
+    about, tensors = network.stored()
+    about = json.loads(json_text(about))
+    path, read, refusals = tmp_path / "net.safetensors", 0, []
+    for place, value in product(places(about), STRANGE):
+        if place[0] not in ("settings", "notes"):
+            save_file(tensors, path, metadata={"modgrok": json.dumps(changed(about, place, value))})
+            try:
+                load(path).predict([1, 2])
+                read += 1
+            except InputError as error:
+                refusals.append(str(error))
+    assert read, "a file without checksums is read, as earlier versions wrote them"
+    assert refusals and not any("\n" in line for line in refusals)
+
+
+@pytest.mark.parametrize("weight", [np.nan, np.inf, -np.inf])
+def test_a_network_whose_weights_are_not_finite_is_not_inspected(refused, weight):
+    found = compile("n1 n2", 5)
+    found.params.experts[0].embed[0, 1, 2] = weight
+    found.save("net.safetensors")
+    assert "experts.0.embed holds numbers that are not finite" in refused("inspect", "net.safetensors", "--out", "i")
+    assert not Path("i").exists()
+
+
+@pytest.mark.parametrize(
+    "dtype, weight, holds",
+    [
+        ("float64", 1e300, "experts.0.embed holds numbers up to .*, too large to be squared"),
+        ("float64", 1e120, "its answer holds numbers up to .*, too large to be squared"),
+        ("float32", 1e38, "experts.0.embed holds numbers"),
+        ("float32", 1e15, None),
+        ("float64", 1e40, None),
+        ("float64", 1e-300, None),
+    ],
+)
+def test_a_network_of_huge_weights_is_inspected_or_refused_without_a_warning(dtype, weight, holds):
+    found = compile("n1 n2", 5, dtype=dtype)
+    for expert in found.params.experts:
+        expert.embed[:] *= np.array(weight, expert.embed.dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        if holds is None:
+            assert inspect(found).to_json()["experts"]
+        else:
+            with pytest.raises(InputError, match=rf"n1 n2 mod 5 cannot be inspected: {holds}"):
+                inspect(found)

@@ -89,8 +89,7 @@ def test_sigterm_saves_what_ctrl_c_saves(command, tmp_path):
         words = [word.replace("OUT", f"out{code}") for word in argv]
         struck = ran(tmp_path, "-c", STRUCK, str(int(number)), str(moment), place, *words)
         assert struck.returncode == code and "Traceback" not in struck.stderr, struck.stderr
-        out = tmp_path / f"out{code}"
-        left[code] = sorted(path.name for path in out.iterdir())
+        left[code] = sorted(path.name for path in (tmp_path / f"out{code}").glob("*"))
         assert set(saved) <= set(left[code]) and not any(name.startswith((".", "running")) for name in left[code])
         again = ran(tmp_path, "-m", "modgrok", *words)
         assert again.returncode == 0, again.stderr

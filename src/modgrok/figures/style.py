@@ -69,9 +69,9 @@ def make_drawable(text: Any) -> None:
     """Names of files may have characters that no font has, and dollars around what is no formula."""
     if (shown := visible(text.get_text())) != text.get_text():
         text.set_text(shown)
-    if "$" in shown:
+    for line in shown.splitlines() if "$" in shown else ():
         try:
-            MathTextParser("path").parse(shown)
+            MathTextParser("path").parse(line)
         except ValueError:
             text.set_parse_math(False)
 
