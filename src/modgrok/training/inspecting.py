@@ -75,7 +75,7 @@ def check_inspectable(network: Network) -> None:
 
 def check_squares(network: Network, what: str, numbers: Float[np.ndarray, "..."]) -> None:
     largest = float(np.abs(numbers).max(initial=0))
-    if not largest < np.sqrt(np.finfo(numbers.dtype).max) / numbers.size:
+    if not largest < np.sqrt(np.finfo(numbers.dtype).max) / max(numbers.size, 1):
         shown = (
             f"numbers up to {largest:.2g}, too large to be squared"
             if isfinite(largest)
