@@ -183,6 +183,36 @@ def test_at_the_top_of_a_module_stand_packages_that_every_machine_has_and_option
     )
 
 
+def test_the_kernel_imports_nothing_that_compiles_searches_or_runs_networks():
+    """What proves must not lean on what is proved."""
+    allowed = ("errors", "results", "proofs")
+    none(
+        f"{module} imports {name}"
+        for module in TREES
+        if room(module) == "proofs"
+        for name in [*(name for name in inner(module) if room(name) not in allowed), *(p for p, _ in outer(module))]
+        if name != "numpy"
+    )
+
+
+def test_only_the_kernel_can_make_a_proof():
+    none(
+        f"{module} names {name}"
+        for module, tree in TREES.items()
+        if room(module) != "proofs"
+        for name in sorted(
+            {"_KERNEL", "_made_by"} & (used_names(tree) | {imported for imported, _ in imported_names(tree)})
+        )
+    )
+
+
+def imported_names(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Names that a module takes from others, and from where."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield from ((alias.name, str(node.module)) for alias in node.names)
+
+
 def test_only_figures_draw():
     none(
         f"{module} imports matplotlib; draw in figures/"

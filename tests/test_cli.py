@@ -86,7 +86,8 @@ def test_a_network_goes_through_compile_verify_and_predict(modgrok):
     assert files() == ["nets", "nets/sum.safetensors"]
     checked = modgrok("verify", "nets/sum.safetensors", "--json").json
     assert checked["files"] == [] and set(checked) == set(made)
-    own = ("seconds", "files")
+    assert (made["claimed"], checked["claimed"]) == (False, True) and checked["proof"]["holds"]
+    own = ("seconds", "files", "claimed")
     assert {key: checked[key] for key in checked if key not in own} == {
         key: made[key] for key in made if key not in own
     }

@@ -19,7 +19,6 @@ from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
 from modgrok.censuses.reporting import report
 from modgrok.errors import InputError
-from modgrok.networks.description import certificate_from
 from modgrok.stores import DamagedError
 from modgrok.training.run import load_run
 from modgrok.training.runs import train
@@ -259,11 +258,6 @@ def test_verdicts_that_are_missing_are_found_again(census, whole):
 
 
 # ------------------------------------------------------------------------------------------ files that contradict
-
-
-def test_a_certificate_of_no_expert_proves_nothing():
-    with pytest.raises(InputError, match="proves nothing"):
-        certificate_from({"dtype": "float64", "experts": []})
 
 
 def test_a_run_whose_config_is_another_s_is_refused(tmp_path):

@@ -66,9 +66,9 @@ NETWORK_KEYS = {
     "width": "hidden neurons in all; of a transformer, the dimension of its stream",
     "parameters": "weights in all",
     "dtype": "`float32` or `float64`",
-    "proof": "what the kernel proved of these weights in this call: `holds` (right on every row), `rows`, `right`, "
-    "`wrong`, `undecided` (rounding may choose), `dtype`, `margin` (by which the answer leads at least), `error_bound` "
-    "(of a logit, by rounding), `method`; `null` where nothing is proved",
+    "proof": "what the kernel proved of these weights in this call: `holds` (right on every row), `rows_total`, "
+    "`right`, `wrong`, `undecided` (rounding may choose), `dtype`, `margin` (by which the answer leads at least), "
+    "`error_bound` (of a logit, by rounding), `method`; `null` where nothing is proved",
     "unproved": "why there is no proof, or `null`",
     "claimed": "whether the network's file says that it was proved, which proves nothing",
     "notes": "what the compiler had to change, in words",

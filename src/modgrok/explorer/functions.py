@@ -144,7 +144,7 @@ def by_place(part: Sequence[int | None]) -> list[int]:
 def shown_proof(found: Function, family: FamilyVerdict) -> dict[str, Any] | None:
     """The rows and columns that prove that a function is not in a family; None where nothing is proved."""
     obstruction = family.verdict.obstruction
-    if obstruction is None:
+    if obstruction is None or family.proof is None:
         return None
     shown = {"family": family.family, "kind": obstruction.kind, "text": obstruction.explanation}
     if found.table.ndim != 2:

@@ -33,6 +33,8 @@ from modgrok.results import Result, html_table, percent
 
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""
+LARGEST_PROVED = 1 << 22
+"""Most rows that it walks through although all of them are proved."""
 
 
 @runtime_checkable
@@ -235,8 +237,8 @@ def verify(
         sample: how many random rows to check instead of the whole table.
         seed: of the sample.
         proving: whether the kernel is asked, too, on how many rows of the whole table it proves the network right.
-            Where it proves all of a table that is too large to be checked, no row is computed. progress: called
-            with the rows done and those in all.
+            Where it proves all of a large table, no row is computed.
+        progress: called with the rows done and those in all.
 
     Returns:
         A `Verification`: accuracy, squared error, smallest margin, the first wrong row, and the proof.
@@ -255,9 +257,9 @@ def verify(
     if proving and network.proof is None:
         network = proved(network, progress=progress)
     proof, unproved = (network.proof, network.unproved) if proving else (None, "")
+    if sample is None and total > LARGEST_PROVED and proof is not None and proof.holds:
+        return proved_whole(network, start)
     if sample is None and total > LARGEST_CHECK:
-        if proof is not None and proof.holds:
-            return proved_whole(network, start)
         why = f" ({unproved})" if unproved else ""
         raise InputError(
             f"the table has {network.modulus}^{network.model.variables} rows, more than {LARGEST_CHECK:,}, and they "

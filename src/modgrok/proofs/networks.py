@@ -18,7 +18,7 @@ import numpy as np
 from modgrok.proofs.composition import check_composition
 from modgrok.proofs.expressions import read_expression, values_of_rows, variables_of
 from modgrok.proofs.proof import _KERNEL, NoProof, Proof
-from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, softmax_leak
+from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, running_bound, softmax_leak
 from modgrok.proofs.waves import Claim, wave_lead
 
 MOST_ROWS, MOST_CIRCUIT_ROWS = 1 << 27, 1 << 25
@@ -188,7 +188,7 @@ def settled_chunks(
     for begin in range(0, circuit.rows, size):
         end = min(begin + size, circuit.rows)
         columns = np.unravel_index(np.arange(begin, end), circuit.sizes)
-        yield begin, end, settle(expert, claim, lead, bounds, [columns[wire] for wire in wires])
+        yield begin, end, settle(expert, claim, lead, bounds, [columns[wire] for wire in wires], False)
         progress(end, circuit.rows)
 
 
@@ -203,6 +203,8 @@ def settle_distinct(
 ) -> Settled:
     """Answers for all rows, each different choice of symbols computed once; undecided where an input is."""
     decided = np.all([column != UNDECIDED for column in columns], axis=0)
+    if not decided.any():
+        return Settled(np.full(len(decided), UNDECIDED, np.int32), np.zeros(len(decided)), Bound(np.inf, np.inf), 0.0)
     codes = np.ravel_multi_index([np.where(decided, column, 0) for column in columns], expert.alphabets)
     if prod(expert.alphabets) <= max(1 << 20, 4 * len(codes)):
         occurring = np.zeros(prod(expert.alphabets), dtype=bool)
@@ -222,9 +224,10 @@ def settle_all(
 ) -> Settled:
     """Answers for rows of symbols, with their bounds; those that leak too much to later experts count as undecided."""
     bounds, lead = expert_bounds(expert, leaks), claimed_lead(expert, claim, len(columns[0]))
+    leaking = any(leak is not None for leak in leaks)
     size = max(1, CHUNK // max(expert.classes, expert.embed.shape[2]))
     parts = [
-        settle(expert, claim, lead, bounds, [column[begin : begin + size] for column in columns])
+        settle(expert, claim, lead, bounds, [column[begin : begin + size] for column in columns], leaking)
         for begin in range(0, len(columns[0]), size)
     ]
     symbols, leads = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
@@ -264,9 +267,17 @@ def claimed_lead(expert: Expert, claim: Claim | None, rows: int) -> float | None
 
 
 def settle(
-    expert: Expert, claim: Claim | None, lead: float | None, bounds: tuple[Bound, Bound], columns: list[np.ndarray]
+    expert: Expert,
+    claim: Claim | None,
+    lead: float | None,
+    bounds: tuple[Bound, Bound],
+    columns: list[np.ndarray],
+    leaking: bool,
 ) -> Settled:
-    """Answers for rows of symbols: from the logits of each, or from the claim where its lead is proved."""
+    """Answers for rows of symbols: from the logits of each, or from the claim where its lead is proved.
+
+    Rows that are close are looked at again with a bound of their own, if no input is another expert's, which leaks.
+    """
     own, network = bounds
     if lead is not None and claim is not None:
         left = lead - 2 * network.error
@@ -277,6 +288,12 @@ def settle(
     best = logits[places, symbols].copy()
     logits[places, symbols] = -np.inf
     leads = best - logits.max(axis=1) - 2 * (own.error + network.error)
+    close = np.flatnonzero(leads <= 0)
+    if not leaking and len(close):
+        near = [column[close] for column in columns]
+        errors = running_bound(expert, near, np.dtype("float64")) + running_bound(expert, near, expert.dtype)
+        lost = errors[np.arange(len(close)), symbols[close]]
+        leads[close] = best[close] - lost - (logits[close] + errors).max(axis=1)
     return Settled(np.where(leads > 0, symbols, UNDECIDED), leads, network, 0.0)
 
 

@@ -74,8 +74,8 @@ class Proof(ProofOf):
         return f"proved right on {self.right:,} of {self.rows:,} rows in {self.dtype}, {', '.join(rest)}"
 
     def to_json(self) -> dict[str, Any]:
-        names = ("holds", "rows", "right", "wrong", "undecided", "dtype", "margin", "error_bound", "method")
-        return {name: plain(getattr(self, name)) for name in names}
+        names = ("holds", "right", "wrong", "undecided", "dtype", "margin", "error_bound", "method")
+        return {"rows_total": self.rows, **{name: plain(getattr(self, name)) for name in names}}
 
 
 @dataclass(frozen=True, repr=False, eq=False)

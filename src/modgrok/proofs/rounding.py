@@ -150,6 +150,23 @@ def activated_bound(
     return ideal**p, computed - ideal**p + here + p * tiny * np.maximum(1, high) ** (p - 1)
 
 
+def running_bound(expert: Expert, columns: Sequence[np.ndarray], precision: np.dtype) -> np.ndarray:
+    """The same for given rows of symbols, each logit by itself, from the numbers that occur there: finer and dearer."""
+    numbers = np.finfo(precision)
+    unit, tiny = float(numbers.eps) / 2, float(numbers.tiny)
+    gamma = lambda n: n * unit / (1 - n * unit)  # noqa: E731  (`logit_bound` has seen that n·u is small)
+    terms = [expert.embed[s][column].astype(float) for s, column in enumerate(columns)]
+    x, error = np.sum(terms, axis=0), gamma(len(terms)) * np.abs(terms).sum(axis=0) + len(terms) * tiny
+    for matrix in expert.matrices:
+        weights, n = matrix.astype(float), len(matrix)
+        ideal, error = activated_bound(expert, np.abs(x), error, gamma(expert.power), unit, tiny)
+        x, high = activated(expert, x), ideal + error
+        error = (error + gamma(n + 1) * high + tiny) @ np.abs(weights)
+        error += tiny * (n + high.sum(axis=1, keepdims=True))
+        x = x @ weights
+    return error * (1 + 1e-6)
+
+
 def softmax_leak(expert: Expert, gap: float, bound: Bound) -> float:
     """The mass that the softmax of an expert may put elsewhere than on its answer, which leads by `gap` at least."""
     unit = float(np.finfo(expert.dtype).eps) / 2

@@ -84,9 +84,10 @@ def by_design(results: Results) -> str:
         return ""
     result = results["networks"]
     _, exact, fewest = result.measured["neurons"].values()
+    proved = ", and both are proved" if result.verdict is Verdict.FINDING else ""
     return (
         f"With phases by design instead of by chance, {exact} neurons compute exactly what the paper's "
-        f"{result.published['neurons']:,} approximate, {fewest} are right on every input, and both are proved."
+        f"{result.published['neurons']:,} approximate, {fewest} are right on every input{proved}."
     )
 
 

@@ -45,10 +45,10 @@ def compute(effort: Effort) -> ItemResult:
             "unknown": sum(row["verdict"] == "unknown" for row in rows),
             "table2_agrees": agree,
         },
-        verdict=Verdict.REPRODUCED if agree else Verdict.DIFFERS,
+        verdict=Verdict.REPRODUCED if agree and all(row["proved"] for row in rows) else Verdict.DIFFERS,
         notes=(
             "A polynomial in the class comes with tables g1, g2, h that were checked on every cell, one outside with a "
-            "proof that a checker of its own accepts. Redundancy is the share of test cells that equal rows or columns "
+            "proof that the kernel accepts. Redundancy is the share of test cells that equal rows or columns "
             "give away when half of the table is trained on.",
             "The last four are in neither family, and networks still learn them: the class is sufficient, not "
             "necessary.",
@@ -74,6 +74,7 @@ def row_of(found: Classification) -> Values:
         "redundancy": found.redundancy,
         "why": f"witness over {best.group}" if best else obstruction.kind if obstruction else "undecided",
         "explanation": obstruction.explanation if obstruction else None,
+        "proved": best.proof is not None if best else all(family.proof is not None for family in found.families),
         "seconds": found.seconds,
     }
 
