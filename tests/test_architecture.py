@@ -25,6 +25,8 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 ORDER = [
     *(
         "errors",
+        "memory",
+        "interrupts",
         "results",
         "printing",
         "files",

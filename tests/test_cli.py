@@ -233,7 +233,7 @@ def test_tasks_that_are_refused(modgrok, case):
             ("verify", "."),
             "the folder . is no run, it has no weights.safetensors; `modgrok runs .` lists the runs in it",
         ),
-        (("verify", "/dev/null"), "/dev/null is not a modgrok network, or was cut short"),
+        (("verify", "/dev/null"), "cannot read /dev/null: it is a device or a pipe; give the name of a file"),
         (("predict", "missing.safetensors", "1"), "no such network: missing.safetensors"),
         (("predict", "missing.safetensors", "one"), "values must be a whole number, got 'one'; see"),
         (("paper",), "the following arguments are required: ITEM"),

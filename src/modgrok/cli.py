@@ -3,7 +3,7 @@
 A command is a module of `modgrok.commands`; it is imported only when it is called, so that `--help` and errors
 answer at once. Results go to stdout (a table, CSV with --csv, or one JSON object with --json), progress and errors to
 stderr.
-Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted.
+Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
 """
 
 from __future__ import annotations
@@ -13,16 +13,13 @@ import os
 import re
 import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
+from modgrok import interrupts
 from modgrok.commands import COMMANDS
-
-SECONDS_TO_REPEAT = 0.02
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -60,11 +57,17 @@ def fail(message: str) -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return answered(argv)
-    repeat_interrupts()
+    from modgrok.printing import warn_visibly
+
+    interrupts.repeat_interrupts()
+    warn_visibly()
+    if sys.argv[1:2] != ["explore"]:  # which has children to end first
+        signal.signal(signal.SIGTERM, interrupts.terminate)
     try:
         return answered(sys.argv[1:])
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done: Ctrl-C has nothing to interrupt but the exit
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def answered(argv: Sequence[str]) -> int:
@@ -74,55 +77,15 @@ def answered(argv: Sequence[str]) -> int:
         code = run_command([positional(word) for word in argv])
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
+    except KeyboardInterrupt as error:
+        print("terminated" if isinstance(error, interrupts.Terminated) else "interrupted", file=sys.stderr)
+        return interrupts.exit_code()
     except BrokenPipeError:
         discard_output()
         return 0
     except OSError as error:
         discard_output()
         fail(f"modgrok: cannot write the answer: {error.strerror or error}; give a place with space")
-
-
-@contextmanager
-def interrupts_held_back() -> Iterator[None]:
-    """Ctrl-C waits for the end of the block: libraries in C++ crash if it falls into their import."""
-    usual = signal.default_int_handler
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is not usual:
-        yield
-        return
-    came: list[int] = []
-    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, usual)
-    if came:
-        raise KeyboardInterrupt
-
-
-def repeat_interrupts() -> None:
-    """Ctrl-C that comes where Python cannot raise it, in a callback of the garbage collector, say, comes once more."""
-    usual = sys.unraisablehook
-
-    def hook(found: Any) -> None:
-        if found.exc_type is KeyboardInterrupt:
-            again = threading.Timer(SECONDS_TO_REPEAT, interrupt)
-            again.daemon = True
-            again.start()
-        else:
-            usual(found)
-
-    sys.unraisablehook = hook
-
-
-def interrupt() -> None:
-    """Ctrl-C for the main thread, also where it waits for the system."""
-    if hasattr(signal, "pthread_kill"):
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-    else:
-        signal.raise_signal(signal.SIGINT)
 
 
 def open_streams() -> None:
@@ -148,6 +111,7 @@ def positional(word: str) -> str:
 def run_command(argv: list[str]) -> int:
     from modgrok.compilation_cache import use_compilation_cache
     from modgrok.errors import FaultError, InputError
+    from modgrok.memory import ran_out
     from modgrok.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
@@ -165,19 +129,22 @@ def run_command(argv: list[str]) -> int:
     except FaultError as error:
         print(visible(f"modgrok {args.command}: {error}"), file=sys.stderr)
         return 1
-    except MemoryError:
-        fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     except BrokenPipeError:
         raise
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
         fail(f"modgrok {args.command}: the system refused{place}: {error.strerror or error}; see to it and try again")
+    except Exception as error:
+        if not ran_out(error):
+            raise
+        fail(f"modgrok {args.command}: this needs more memory than there is; use a smaller width or modulus")
     if args.json:
         print(json_text(result))
     elif args.csv:
         from modgrok.commands.common import csv_text
 
-        print(csv_text(command, result), end="")
+        text = csv_text(command, result)
+        print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
         command.show(result, console(), args)
     return command.exit_code(result) if hasattr(command, "exit_code") else 0
@@ -197,7 +164,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     for name, purpose in COMMANDS.items():
         command = commands.add_parser(name, help=purpose, description=purpose[0].upper() + purpose[1:] + ".")
         if name == chosen:
-            with interrupts_held_back():
+            with interrupts.held_back():
                 module = import_module(f"modgrok.commands.{name}")
             module.add_arguments(command)
         form = command.add_mutually_exclusive_group()

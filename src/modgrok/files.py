@@ -1,15 +1,16 @@
-"""Files that are either whole or absent: written under a temporary name, then renamed."""
+"""Files that are either whole or absent: written under a temporary name, then renamed; and read up to a limit."""
 
 from __future__ import annotations
 
 import json
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -18,6 +19,12 @@ from modgrok.results import json_text
 
 UNFINISHED, SECONDS_KEPT = ".unfinished-", 60.0
 """Part of the name of a file that is being written, and how long such a file of a killed process is left alone."""
+LARGEST_FILE = 1 << 28
+"""Bytes of the largest file that is read as a whole, where a reader has no limit of its own."""
+HELD: dict[Path, int] = {}
+"""The marks of folders that this process writes to (`modgrok.locks`), and the open files that they are."""
+PIECE = 1 << 24
+"""Bytes that are read at once: Python makes room for all that it is asked to read."""
 
 
 def remove_unfinished(folder: Path) -> None:
@@ -35,11 +42,11 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     A link stays one, and the file behind it is replaced. A device or a pipe is refused: it would be replaced as well.
     """
     if os.path.exists(path) and not os.path.isfile(path):
-        kind = "a folder" if os.path.isdir(path) else "a device or a pipe"
-        raise InputError(f"cannot write {path}: it is {kind}; give the name of a file")
+        raise InputError(f"cannot write {path}: it is {kind_of(os.stat(path).st_mode)}; give the name of a file")
     if "\0" in os.fspath(path):
         raise InputError(f"cannot write {os.fspath(path)!r}: no name of a file has a zero byte")
     target = Path(os.path.realpath(path))
+    check_held(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}{UNFINISHED}", suffix=target.suffix)
@@ -59,6 +66,24 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         raise InputError(f"cannot write {path}: {reason(error)}; nothing of it was written") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def check_held(target: Path) -> None:
+    """An `InputError` where the folder of `target` was this process's and is not there any more: none is made anew."""
+    for mark, handle in tuple(HELD.items()):
+        if target.is_relative_to(mark.parent) and not is_open_file(mark, handle):
+            raise InputError(
+                f"{mark.parent} has vanished: it was removed or emptied while it was being written, and what was "
+                "in it is lost; start again"
+            )
+
+
+def is_open_file(path: Path, handle: int) -> bool:
+    """Does the name still stand for the file that is open?"""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except FileNotFoundError:
+        return False
 
 
 def reason(error: OSError) -> str:
@@ -100,11 +125,45 @@ def claim_folder(folder: Path, name: str, same: Callable[[], str], *, hint: str)
         raise InputError(f"{folder} is not empty and has no {name}; choose another folder: out= (--out)")
 
 
+def kind_of(mode: int) -> str:
+    """What a name stands for that is no file, by its mode."""
+    return "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
+
+
+@contextmanager
+def regular_file(path: str | Path) -> Iterator[BinaryIO]:
+    """A file that is open for reading; an `InputError` where it is a device or a pipe, which may have no end."""
+    if "\0" in os.fspath(path):
+        raise InputError(f"cannot read {os.fspath(path)!r}: no name of a file has a zero byte")
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))  # waits for no pipe
+    try:
+        if not stat.S_ISREG(mode := os.fstat(handle).st_mode):
+            raise InputError(f"cannot read {path}: it is {kind_of(mode)}; give the name of a file")
+        with open(handle, "rb", closefd=False) as file:
+            yield file
+    finally:
+        os.close(handle)
+
+
+def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
+    """All that a file holds; an `InputError` where that is more than the limit, whatever size the system tells."""
+    pieces, room = [], largest
+    with regular_file(path) as file:
+        while room >= 0 and (piece := file.read(min(PIECE, room + 1))):
+            pieces.append(piece)
+            room -= len(piece)
+    if room < 0:
+        raise InputError(f"{path} has more than {largest:,} bytes, the limit for such a file; give a smaller one")
+    return b"".join(pieces)
+
+
 def read_json(path: str | Path) -> Any:
     """The value in a JSON file; an `InputError` if there is none."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return json.loads(read_bytes(path).decode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{path} is not a JSON file, or was cut short: {error}") from error

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.errors import InputError
-from modgrok.files import remove_unfinished
+from modgrok.files import HELD, check_held, is_open_file, remove_unfinished
 from modgrok.results import json_text
 
 RUNNING = "running.json"
@@ -65,24 +65,34 @@ def this_process() -> Holder:
 
 @contextmanager
 def locked(folder: Path, part: str | None = None) -> Iterator[None]:
-    """The folder, or the named part of it, is this process's as long as the block runs; else an `InputError`."""
+    """The folder, or the named part of it, is this process's as long as the block runs; else an `InputError`.
+
+    A folder that vanishes meanwhile is an `InputError`, too. One that is made and stays empty is removed again.
+    """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a folder: out= (--out)")
-    path = folder / mark_name(part)
+    path, made = folder / mark_name(part), not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = taken(path)
+        mark, handle = Path(os.path.realpath(path)), taken(path)
     except OSError as error:
         raise InputError(f"cannot write {folder}: {error.strerror}; give a folder that can be written to") from error
+    HELD[mark] = handle
     try:
         for other in sorted(folder.glob("running*.json")) if part is None else [folder / RUNNING]:
             if other != path and (found := holder(other)) is not None:
                 raise refusal(folder, other, found)
         remove_unfinished(folder)
         yield
+        check_held(mark)
     finally:
-        path.unlink(missing_ok=True)  # before the lock goes: whoever waits for it sees that the file is another
+        del HELD[mark]
+        if is_open_file(mark, handle):
+            mark.unlink()  # before the lock goes: whoever waits for it sees that the file is another
         os.close(handle)
+        if made:
+            with suppress(OSError):
+                folder.rmdir()
 
 
 def mark_name(part: str | None) -> str:

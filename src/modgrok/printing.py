@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import logging
+import os
+import warnings
+from collections.abc import Iterable
 from typing import Any
 from unicodedata import category
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
+
+SIZES = ("COLUMNS", "LINES")
+"""Variables that say how large a terminal is."""
+LARGEST_SIZE = 10_000
 
 
 class Plain(Console):
-    """A console that does not end the process where nobody reads: rich would, with the code of a wrong result."""
+    """A console that does not end the process where nobody reads: rich would, with the code of a wrong result.
+
+    Whatever is printed is made visible here, so that nobody who prints has to think of it.
+    """
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else visible(text), style, control)
 
     def on_broken_pipe(self) -> None:
         """What is told on the way is left out, and work goes on; an answer without a reader is the caller's affair."""
@@ -20,7 +36,13 @@ class Plain(Console):
 
 def console(*, stderr: bool = False, **options: Any) -> Console:
     """A console that prints every string as it is: [/x] is no markup, :smile: no picture, a number has no colour."""
-    return Plain(stderr=stderr, markup=False, emoji=False, highlight=False, **options)
+    known = {name: value for name, value in os.environ.items() if name not in SIZES or is_size(value)}
+    return Plain(stderr=stderr, markup=False, emoji=False, highlight=False, _environ=known, **options)
+
+
+def is_size(value: str) -> bool:
+    """A terminal without columns would show nothing, without a word; what is no number of them counts for nothing."""
+    return value.isascii() and value.isdigit() and len(value) < 9 and 0 < int(value) <= LARGEST_SIZE
 
 
 def visible(text: str) -> str:
@@ -34,6 +56,19 @@ def visible(text: str) -> str:
 
 CONTROLS = ("Cc", "Cf", "Cs")
 """Of Unicode: controls, invisible format characters, and halves of characters, which names of files may have."""
+
+
+def warn_visibly() -> None:
+    """Warnings and lines of the log, which may quote names, reach the terminal as everything else does."""
+    usual = warnings.formatwarning
+    warnings.formatwarning = lambda *about, **more: visible(usual(*about, **more))
+
+    class Visible(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return visible(super().format(record))
+
+    if logging.lastResort is not None:
+        logging.lastResort.setFormatter(Visible())
 
 
 def escaped(character: str) -> str:

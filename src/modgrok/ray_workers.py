@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import socket
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
@@ -172,13 +175,23 @@ def connect(ray: ModuleType, address: str) -> None:
     """Join the cluster, or start one on this machine, without a word."""
     own = {"include_dashboard": False} if address == "local" else {}
     try:
-        ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
+        with handler_kept(signal.SIGTERM):
+            ray.init(address, log_to_driver=False, logging_level="ERROR", **own)
     except ConnectionError as error:
         if address == "auto":
             raise InputError(f"this machine belongs to no Ray cluster; {START}") from None
         raise InputError(f"no Ray cluster at {address}: {first_line(error)}; {START}") from None
     except (RuntimeError, ValueError, OSError) as error:
         raise InputError(f"Ray does not start: {first_line(error)}; {START}") from None
+
+
+@contextmanager
+def handler_kept(number: int) -> Iterator[None]:
+    """A signal does after the block what it did before: Ray ends the process at SIGTERM, whatever it has to save."""
+    before = signal.getsignal(number)
+    yield
+    if before is not None and threading.current_thread() is threading.main_thread():
+        signal.signal(number, before)
 
 
 def first_line(error: BaseException) -> str:

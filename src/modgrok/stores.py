@@ -13,17 +13,19 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from modgrok.errors import InputError
-from modgrok.files import whole_file
+from modgrok.files import read_bytes, regular_file, whole_file
+from modgrok.memory import machine_memory, size_text
 from modgrok.results import json_text
 
 if TYPE_CHECKING:
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
 ABOUT, CHECKSUMS = "modgrok", "checksums"
 LOG = logging.getLogger("modgrok")
+LARGEST_COUNT, LARGEST_NUMBER = 2**31, sys.float_info.max
+KINDS = {str: "text", bool: "true or false", list: "a list"}
+Kind = TypeVar("Kind", str, bool, list[Any])
+MISFITS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+"""What is raised where a file holds other things than its reader takes for granted."""
 
 
 class DamagedError(InputError):
@@ -68,6 +75,31 @@ def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, 
     return found
 
 
+def whole_number(found: Any, what: str, least: int = 0) -> int:
+    """A whole number of a JSON object, neither 1.0 nor true nor larger than what is counted; `what` names it."""
+    if isinstance(found, bool) or not isinstance(found, int) or not least <= found < LARGEST_COUNT:
+        raise InputError(f"{what} must be a whole number from {least} to 2^31 - 1, got {found!r:.40}")
+    return found
+
+
+def whole_list(found: Any, what: str, least: int = 0) -> tuple[int, ...]:
+    """A list of whole numbers, as the tuple that it was."""
+    return tuple(whole_number(each, f"each of {what}", least) for each in of_kind(found, what, list))
+
+
+def finite_number(found: Any, what: str) -> float:
+    """A number of a JSON object, neither true nor 1e999."""
+    if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= LARGEST_NUMBER:
+        raise InputError(f"{what} must be a finite number, got {found!r:.40}")
+    return found
+
+
+def of_kind(found: Any, what: str, kind: type[Kind]) -> Kind:
+    if not isinstance(found, kind):
+        raise InputError(f"{what} must be {KINDS[kind]}, got {found!r:.40}")
+    return found
+
+
 # --------------------------------------------------------------------------------------------- Parquet
 
 
@@ -82,7 +114,9 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
 
     try:
         # One look at the file: opened twice, it may have been replaced between its schema and its pages.
-        table = pq.read_table(pa.BufferReader(path.read_bytes()), page_checksum_verification=True)
+        content = pa.BufferReader(read_bytes(path, machine_memory()))
+        check_values(pq.read_metadata(content))
+        table = pq.read_table(content, page_checksum_verification=True)
         table.validate(full=True)
         names = table.column_names
     except FileNotFoundError:
@@ -102,6 +136,14 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
         if column.type != field.type:
             table = table.set_column(place, field, column.cast(field.type, safe=False))
     return table
+
+
+def check_values(footer: pa.parquet.FileMetaData) -> None:
+    """Few bytes may stand for many values, which a file says at its end: refuse more than the memory has room for."""
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    values = sum(group.column(k).num_values for group in groups for k in range(group.num_columns))
+    if 8 * values > machine_memory():
+        raise ValueError(f"its {values:,} values take {size_text(8 * values)} of memory, more than there is")
 
 
 def kind(found: pa.DataType) -> str:
@@ -135,12 +177,18 @@ def write_tensors(path: str | Path, about: Mapping[str, Any], tensors: Mapping[s
     from safetensors import SafetensorError
     from safetensors.numpy import save_file
 
-    sums = {ABOUT: checksum(json_text(about).encode())} | {name: checksum(of_tensor(t)) for name, t in tensors.items()}
+    laid_out = {name: in_file_order(tensor) for name, tensor in tensors.items()}
+    sums = {ABOUT: checksum(json_text(about).encode())} | {name: checksum(of_tensor(t)) for name, t in laid_out.items()}
     with whole_file(path) as temporary:
         try:
-            save_file(dict(tensors), temporary, metadata={ABOUT: json_text({**about, CHECKSUMS: sums})})
+            save_file(laid_out, temporary, metadata={ABOUT: json_text({**about, CHECKSUMS: sums})})
         except SafetensorError as error:  # the disk is full
             raise OSError(None, str(error)) from None
+
+
+def in_file_order(tensor: np.ndarray) -> np.ndarray:
+    """The same numbers as a safetensors file has them: row by row, whatever lies between them, lowest byte first."""
+    return np.asarray(tensor, dtype=tensor.dtype.newbyteorder("<"), order="C")
 
 
 class StoredTensors:
@@ -171,11 +219,11 @@ def open_tensors(path: Path, what: str) -> Iterator[StoredTensors]:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="numpy") as file:
+        with regular_file(path), safe_open(path, framework="numpy") as file:
             yield StoredTensors(path, file)
     except FileNotFoundError:
         raise
-    except (OSError, SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (OSError, SafetensorError, *MISFITS) as error:
         if isinstance(error, InputError):
             raise
         raise DamagedError(f"{path} is not {what}, or was cut short ({type(error).__name__}: {error})") from None

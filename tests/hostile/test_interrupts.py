@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from modgrok import cli, printing
+from modgrok import cli, interrupts, printing
 
 SOURCE = str(Path(cli.__file__).parents[1])
 
@@ -26,7 +26,7 @@ class Interrupted:
 
 def test_an_interrupt_that_python_swallows_comes_again(monkeypatch, capfd):
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)  # and the one that is there now comes back
-    cli.repeat_interrupts()
+    interrupts.repeat_interrupts()
 
     def interrupted() -> None:
         """All of it is awaited: nobody knows how late this thread, or that of the repetition, goes on."""

@@ -16,24 +16,31 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Int, Shaped
 
 from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.errors import InputError
+from modgrok.files import read_bytes
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 SUFFIXES = (".csv", ".npy", ".parquet")
 SUFFIXES_TEXT = ".csv, .npy or .parquet"
 UNKNOWN = -1
 """Stands for the value of a cell that is not known."""
 UNKNOWN_WORDS = ("", "?", "-1", "nan", "na", "null", "none")
-LARGEST_FILE = 1 << 28
-"""Bytes of the largest file that is read."""
+MOST_NUMBERS = 3 * LARGEST_TABLE
+"""Numbers in the largest file that is read: a line n1, n2, value for each cell of the largest table."""
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+"""Where `str.splitlines` splits."""
 VALUE = "value"
 """The last column of a long file."""
 
@@ -55,14 +62,19 @@ def read_table(path: str | Path) -> TableFile:
         raise InputError(
             f"{path}: a table is a {SUFFIXES_TEXT} file, got {repr(path.suffix) if path.suffix else 'no ending'}"
         )
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file")
     try:
-        if path.stat().st_size > LARGEST_FILE:
-            raise InputError(f"{path} has {path.stat().st_size:,} bytes, above the limit of {LARGEST_FILE:,}")
-        return readers[path.suffix.lower()](path)
+        content = read_bytes(path)
     except OSError as error:
         raise InputError(f"cannot read the table {path}: {error.strerror or error}; give a file that exists") from None
+    return readers[path.suffix.lower()](path, content)
+
+
+def check_numbers(path: Path, numbers: int) -> None:
+    """Refuse a file of too many numbers before any of them is read: few bytes may stand for many."""
+    if numbers > MOST_NUMBERS:
+        raise InputError(
+            f"{path} holds {numbers:,} numbers, above the limit of {MOST_NUMBERS:,}; give a table of fewer cells"
+        )
 
 
 # ------------------------------------------------------------------------------------------ arrays
@@ -82,6 +94,7 @@ def whole_numbers(
         wrong = np.array([number is None for number in parsed], dtype=bool).reshape(plain.shape)
         found = np.array([UNKNOWN if number is None else number for number in parsed], np.int64).reshape(plain.shape)
     elif plain.dtype.kind == "f":
+        plain = plain.astype(np.promote_types(plain.dtype, np.float64))  # the limit is above what half precision holds
         missing = np.isnan(plain)
         wrong = ~missing & ((plain != np.round(plain)) | (plain < UNKNOWN) | (plain > LARGEST_TABLE))
         found = np.where(missing | wrong, UNKNOWN, plain).astype(np.int64)
@@ -151,10 +164,12 @@ def is_long(names: Sequence[str]) -> bool:
 # ------------------------------------------------------------------------------------------ CSV
 
 
-def read_csv(path: Path) -> TableFile:
+def read_csv(path: Path, content: bytes) -> TableFile:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = content.decode("utf-8-sig")
         delimiter = next((mark for mark in ";\t" if mark in text.split("\n", 1)[0]), ",")
+        if len(text) >= MOST_NUMBERS:  # else there is no room for more
+            check_numbers(path, sum(map(text.count, delimiter + LINE_ENDS)))
         rows = list(csv.reader(text.splitlines(), delimiter=delimiter, strict=True))
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text file in UTF-8 ({error.reason}, byte {error.start})") from None
@@ -221,9 +236,12 @@ def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
 # ------------------------------------------------------------------------------------------ npy and Parquet
 
 
-def read_npy(path: Path) -> TableFile:
+def read_npy(path: Path, content: bytes) -> TableFile:
     try:
-        array = np.load(path)  # which unpickles nothing
+        check_header(path, content)
+        array = np.load(BytesIO(content))  # which unpickles nothing
+    except InputError:
+        raise
     except (ValueError, EOFError, SyntaxError, TokenError, TypeError, OverflowError, MemoryError) as error:
         raise InputError(f"{path} is not an .npy file of numbers: {' '.join(str(error).split())}") from None
     if not isinstance(array, np.ndarray) or array.ndim == 0:
@@ -231,25 +249,72 @@ def read_npy(path: Path) -> TableFile:
     return TableFile(path, whole_numbers(array, str(path), array_place))
 
 
+def check_header(path: Path, content: bytes) -> None:
+    """NumPy makes room for the array that a header promises, however few numbers follow it."""
+    header = BytesIO(content)
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):
+        return  # NumPy says what is wrong with it
+    version = np.lib.format.read_magic(header)
+    reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, _, dtype = reader(header)
+    check_numbers(path, prod(shape))
+    if (promised := prod(shape) * dtype.itemsize) > (found := len(content) - header.tell()):
+        raise ValueError(f"its header promises {promised:,} bytes and {found:,} follow: it was cut short")
+
+
 def array_place(cell: tuple[int, ...]) -> str:
     """Rows and columns are counted from 1, as in any other file; further axes as indices."""
     return f"row {cell[0] + 1}, column {cell[1] + 1}" if len(cell) == 2 else f"cell {cell}"
 
 
-def read_parquet(path: Path) -> TableFile:
+def read_parquet(path: Path, content: bytes) -> TableFile:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        content = pq.read_table(pa.BufferReader(path.read_bytes()))
-        content.validate(full=True)
-        names = [name for name in content.column_names if not name.startswith("__index_level_")]
-    except FileNotFoundError:
-        raise
+        words = check_footer(path, pq.ParquetFile(pa.BufferReader(content)))
+        table = pq.read_table(pa.BufferReader(content), read_dictionary=words)
+        table.validate(full=True)
+        names = [name for name in table.column_names if not name.startswith("__index_level_")]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
-    if not names or not len(content):
+    if not names or not len(table):
         raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
-    columns = np.stack([np.array(content.column(name).to_pylist(), dtype=object) for name in names], axis=1)
-    numbers = whole_numbers(columns, str(path), lambda cell: f"row {cell[0] + 1}, column {names[cell[1]]}")
+    numbers = np.stack([column_numbers(path, name, table.column(name)) for name in names], axis=1)
     return long_table(path, names, numbers, lambda k: f"row {k + 1}") if is_long(names) else TableFile(path, numbers)
+
+
+def check_footer(path: Path, file: pa.parquet.ParquetFile) -> list[str]:
+    """Refuse what is too large or no table of numbers by what the end of a file says; returns its columns of words."""
+    from pyarrow import types
+
+    footer, schema = file.metadata, file.schema_arrow
+    check_numbers(path, footer.num_rows * len(schema))
+    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+    columns = [group.column(k) for group in groups for k in range(group.num_columns)]
+    check_numbers(path, sum(column.num_values for column in columns))
+    check_numbers(path, sum(column.total_uncompressed_size for column in columns) // 8)
+    for field in schema:
+        if types.is_nested(field.type):
+            raise InputError(
+                f"{path}, column {field.name}: its cells are {field.type}, no whole numbers; give a column for each "
+                "n2, or columns n1, n2, value"
+            )
+    return [field.name for field in schema if types.is_string(field.type) or types.is_large_string(field.type)]
+
+
+def column_numbers(path: Path, name: str, column: pa.ChunkedArray) -> Int[np.ndarray, "row"]:
+    return whole_numbers(cells_of(column), str(path), lambda cell: f"row {cell[0] + 1}, column {name}")
+
+
+def cells_of(column: pa.ChunkedArray) -> Shaped[np.ndarray, "row"]:
+    """The cells of a column as an array: numbers as they are, NaN where one is missing; of words, each one once."""
+    from pyarrow import types
+
+    if types.is_integer(column.type) or types.is_floating(column.type):
+        return column.to_numpy()
+    if types.is_dictionary(column.type):
+        column = column.unify_dictionaries().combine_chunks()
+        words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+        return words[column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+    return np.array(column.to_pylist(), dtype=object)

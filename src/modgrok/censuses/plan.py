@@ -33,6 +33,7 @@ import numpy as np
 from modgrok.algebra.field import check_modulus
 from modgrok.censuses.families import check_family, is_file, own_functions
 from modgrok.errors import InputError
+from modgrok.files import read_bytes
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
@@ -40,6 +41,8 @@ from modgrok.training.presets import DEFAULTS
 from modgrok.training.steps import Shape
 
 LARGEST_CENSUS = 1_000_000
+LARGEST_PLAN = 1 << 20
+"""Bytes of a TOML file."""
 
 
 class CensusNetwork(NamedTuple):
@@ -189,7 +192,7 @@ def training_seed(table_seed: int, k: int) -> int:
 def load_plan(path: Path) -> CensusPlan:
     """The plan in a TOML file; an `InputError` that says what is wrong with it otherwise."""
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(read_bytes(path, LARGEST_PLAN).decode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the plan {path}: {error.strerror}; give a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

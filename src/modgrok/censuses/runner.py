@@ -25,6 +25,7 @@ from modgrok.progress import Progress
 from modgrok.ray_workers import RayWorkers, check_ray
 from modgrok.results import Result
 from modgrok.stores import set_aside
+from modgrok.training.ensemble import check_memory
 from modgrok.training.steps import Shape
 from modgrok.workers import Workers, in_window
 
@@ -165,6 +166,9 @@ def train_missing(
     """Train the parts that are missing in the folder, until the plan or its slice is done or the time is over."""
     began = time.monotonic()
     asked = parts(plan) if part is None else slice_of(parts(plan), plan.steps[-1], part)
+    if ray is None:
+        for shape in {part.shape for part in asked}:
+            check_memory(shape)
     store.claim(plan, folder)
     store.set_damaged_aside(plan, folder)
     todo = unfinished_parts(asked, folder)

@@ -29,7 +29,7 @@ the columns of tables and of what an item of the paper measures are data. With `
 CSV instead: of `train` and `watch` the metrics, a row for each measured step. Options may stand before, between and
 after the words of a command.
 
-Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 interrupted."""
+Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 Ctrl-C; 143 SIGTERM."""
 
 PAGES = {
     "compile": "exact.md",

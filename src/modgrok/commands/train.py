@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from math import isfinite
 from pathlib import Path
@@ -13,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok import interrupts
 from modgrok.commands import sweep
 from modgrok.commands.common import FILES_KEY, add_function, given_function, heading, say
 from modgrok.errors import InputError
@@ -47,7 +45,7 @@ RUN_KEYS = {
     "steps_per_second": "in the last sitting",
     "device": "what it was trained on",
     "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`; `null` "
-    "where Ctrl-C stopped the run before its first measurement",
+    "where Ctrl-C or SIGTERM stopped the run before its first measurement",
     "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `low`, `high`, "
     "`reason`, `source`; the numbers are `null` where the loss law was not measured",
 } | FILES_KEY
@@ -84,7 +82,7 @@ def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
     config, folder = config_and_folder(args)
     if args.seeds is not None:
         return many_seeds(args, config)
-    with stop_on_interrupt() as stop:
+    with interrupts.stop_on_interrupt() as stop:
         return train_config(
             config,
             folder,
@@ -105,7 +103,7 @@ def many_seeds(args: argparse.Namespace, config: TrainConfig) -> Sweep:
 
 
 def exit_code(result: Run | Sweep) -> int:
-    return 0 if isinstance(result, Sweep) or result.finished else 130
+    return 0 if isinstance(result, Sweep) or result.finished else interrupts.exit_code()
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
@@ -118,23 +116,6 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
         return replace(load_config(args.resume), **given), args.resume
     config = TrainConfig.of(given_function(args, "train"), args.mod, **given)
     return config, args.out or default_folder(config)
-
-
-@contextmanager
-def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """A function that says whether Ctrl-C was pressed; a second Ctrl-C interrupts at once."""
-    pressed = False
-
-    def remember(signum: int, frame: object) -> None:
-        nonlocal pressed
-        pressed = True
-        signal.signal(signal.SIGINT, previous)
-
-    previous = signal.signal(signal.SIGINT, remember)
-    try:
-        yield lambda: pressed
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def csv_rows(result: Run | Sweep) -> list[dict[str, Any]]:

@@ -13,8 +13,11 @@ import matplotlib.figure
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.mathtext import MathTextParser
+from matplotlib.text import Text
 
 from modgrok.files import whole_file
+from modgrok.printing import visible
 
 COLOURS = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#c92a2a", "#0c8599", "#868e96", "#f08c00")
 """Readable apart in print and for the colour-blind in the order in which they are used."""
@@ -52,12 +55,25 @@ class Figure(matplotlib.figure.Figure):
 
     def draw(self, renderer: Any) -> None:
         with matplotlib.rc_context(STYLE):
+            for text in self.findobj(Text):
+                make_drawable(text)
             super().draw(renderer)
 
     def _repr_png_(self) -> bytes:
         png = BytesIO()
         self.savefig(png, format="png", dpi=SCREEN_DPI)
         return png.getvalue()
+
+
+def make_drawable(text: Any) -> None:
+    """Names of files may have characters that no font has, and dollars around what is no formula."""
+    if (shown := visible(text.get_text())) != text.get_text():
+        text.set_text(shown)
+    for line in shown.splitlines() if "$" in shown else ():
+        try:
+            MathTextParser("path").parse(line)
+        except ValueError:
+            text.set_parse_math(False)
 
 
 @contextmanager

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import Any
+
+from modgrok.errors import InputError
+from modgrok.stores import finite_number, of_kind, whole_list, whole_number
 
 
 @dataclass(frozen=True)
@@ -39,13 +43,32 @@ class ExpertPlan:
 
 
 def expert_plan_from(stored: Mapping[str, Any]) -> ExpertPlan:
-    """An expert's plan from a file of format 2."""
-    learned = stored.get("learned")
+    """An expert's plan from a file of format 2, whose every number is of its type; null is one that is not known."""
+    if unknown := sorted(set(stored) - set(ExpertPlan.__dataclass_fields__)):
+        raise InputError(f"the plan of an expert has no {unknown[0]!r:.40}")
     return ExpertPlan(
-        **{
-            **stored,
-            "inputs": tuple(stored["inputs"]),
-            "frequencies": None if stored.get("frequencies") is None else tuple(stored["frequencies"]),
-            "learned": None if learned is None else Learned(**learned),
-        }
+        of_kind(stored["kind"], "kind", str),
+        of_kind(stored["text"], "text", str),
+        tuple(of_kind(name, "an input", str) for name in of_kind(stored["inputs"], "inputs", list)),
+        whole_number(stored["width"], "width of an expert"),
+        **{name: read(stored[name], name) for name, read in OPTIONAL.items() if stored.get(name) is not None},
     )
+
+
+def learned_from(stored: Any, what: str) -> Learned:
+    fraction, accuracy = (
+        nan if stored[name] is None else finite_number(stored[name], name) for name in ("fraction", "task_accuracy")
+    )
+    return Learned(of_kind(stored["task"], f"task of {what}", str), fraction, accuracy)
+
+
+OPTIONAL: dict[str, Callable[[Any, str], Any]] = {
+    "group_order": whole_number,
+    "absorbing": lambda found, name: of_kind(found, name, bool),
+    "frequencies": whole_list,
+    "margin": finite_number,
+    "beta": finite_number,
+    "own_accuracy": finite_number,
+    "learned": learned_from,
+}
+"""How what need not be known of an expert is read from a file."""

@@ -13,7 +13,7 @@ file that does not fit would give wrong answers and no error. Files of format 1 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,15 +25,16 @@ from jaxtyping import Shaped
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.algebra.table_files import whole_numbers
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
-from modgrok.networks.description import ExpertPlan, Learned, expert_plan_from
+from modgrok.networks.description import ExpertPlan, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
 from modgrok.networks.network import FORMAT, FUNCTION, Network, leaf_name
 from modgrok.proofs.waves import Claim
-from modgrok.stores import DamagedError, open_tensors
+from modgrok.stores import DamagedError, finite_number, of_kind, open_tensors, whole_list, whole_number
 
 WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
@@ -88,7 +89,7 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
     names = named_paths(model.skeleton())
     leaves = [checked_leaf(name, tensor(name), shape) for name, shape in names.items()]
     params = jax.tree.unflatten(jax.tree.structure(model.skeleton()), leaves)
-    layers = range(int(about.get("statistics", 0)))
+    layers = range(whole_number(about.get("statistics", 0), "statistics"))
     return Network(
         model,
         params,
@@ -156,16 +157,38 @@ def model_from(stored: Mapping[str, Any]) -> Model:
     kind = MODELS.get(stored["name"])
     if kind is None:
         raise InputError(f"its model is {stored['name']!r}; this modgrok has {', '.join(MODELS)}")
-    settings = {field.name: frozen(stored[field.name]) for field in fields(kind)}
+    settings = {field.name: setting(field.name, str(field.type), stored[field.name]) for field in fields(kind)}
     if kind is CircuitModel:
-        settings["experts"] = tuple(ExpertSizes(*map(int, e)) for e in stored["experts"])
-        settings["wires"] = tuple(tuple(int(wire) for wire in group) for group in stored["wires"])
+        settings["experts"] = tuple(ExpertSizes(*sizes) for sizes in settings["experts"])
+        check_terms(settings["experts"], settings["wires"])
+    read = (*settings["residues"], *(expert.residues for expert in settings.get("experts", ())))
+    if max(read, default=0) > LARGEST_TABLE:
+        raise InputError(f"it reads {max(read):,} residues, above the limit of {LARGEST_TABLE:,}")
     return kind(**settings)
 
 
-def frozen(value: Any) -> Any:
-    """Lists of a JSON file as the tuples they were."""
-    return tuple(map(frozen, value)) if isinstance(value, list) else value
+def setting(name: str, kind: str, stored: Any) -> Any:
+    """A setting of a model, if the file has it in the type that the model declares; lists are the tuples they were."""
+    if stored is None and kind.endswith("| None"):
+        return None
+    if kind == "str":
+        return of_kind(stored, name, str)
+    if kind == "float":
+        return finite_number(stored, name)
+    return whole_number(stored, name) if kind.startswith("int") else frozen(stored, name)
+
+
+def frozen(stored: Any, name: str) -> tuple[Any, ...]:
+    """Lists of whole numbers, and lists of such lists, as the tuples they were."""
+    lists = of_kind(stored, name, list)
+    return tuple(frozen(x, name) if isinstance(x, list) else whole_number(x, f"each of {name}") for x in lists)
+
+
+def check_terms(experts: Sequence[ExpertSizes], wires: Sequence[Sequence[int]]) -> None:
+    """An expert reads a wire for each of its terms; a file that says otherwise may say any number of them."""
+    for number, (expert, read) in enumerate(zip(experts, wires, strict=False)):
+        if expert.terms != len(read):
+            raise InputError(f"expert {number} has {expert.terms:,} terms and {len(read):,} wires")
 
 
 # --------------------------------------------------------------------------------------------- format 1
@@ -176,11 +199,11 @@ def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     if "model" in about:
         return read_trained_1(about, tensor)
     experts = tuple(
-        Expert(tensor(f"expert.{k}.embed"), tensor(f"expert.{k}.readout"), int(power))
+        Expert(tensor(f"expert.{k}.embed"), tensor(f"expert.{k}.readout"), whole_number(power, "power"))
         for k, power in enumerate(about["powers"])
     )
-    wires = tuple(tuple(int(wire) for wire in group) for group in about["wires"])
-    circuit = check_circuit(Circuit(experts, tensor("betas"), wires, int(about["variables"])))
+    wires = tuple(whole_list(group, "wires") for group in about["wires"])
+    circuit = check_circuit(Circuit(experts, tensor("betas"), wires, whole_number(about["variables"], "variables")))
     settings = dict(about["settings"])
     certificate, notes = settings.pop("certificate", None), settings.pop("notes", [])
     return Network.of_circuit(
@@ -196,20 +219,15 @@ def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
 
 
 def expert_plan_1(step: Mapping[str, Any]) -> ExpertPlan:
-    task = step.get("task")
-    frequencies = step.get("frequencies")
-    return ExpertPlan(
-        kind=step["kind"],
-        text=step.get("text", ""),
-        inputs=tuple(step["inputs"]),
-        width=step["width"],
-        group_order=step.get("order"),
-        absorbing=step.get("absorbing", False),
-        frequencies=None if frequencies is None else tuple(frequencies),
-        margin=step.get("margin"),
-        beta=step.get("beta"),
-        own_accuracy=step.get("own_accuracy"),
-        learned=None if task is None else Learned(task, step["train_fraction"], step["task_accuracy"]),
+    """A plan of format 1 as one of format 2 has it."""
+    task, same = (
+        step.get("task"),
+        ("kind", "inputs", "width", "absorbing", "frequencies", "margin", "beta", "own_accuracy"),
+    )
+    learned = {"task": task, "fraction": step.get("train_fraction"), "task_accuracy": step.get("task_accuracy")}
+    return expert_plan_from(
+        {name: step[name] for name in same if name in step}
+        | {"text": step.get("text", ""), "group_order": step.get("order"), "learned": None if task is None else learned}
     )
 
 
@@ -219,7 +237,8 @@ def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
         raise InputError("it was trained with batch normalisation, whose statistics format 1 did not keep; train again")
     modulus = check_modulus(settings["modulus"])
     kind, inputs = MODELS[about["model"]], len(variables(parse(settings["expression"], modulus)))
-    chosen = {name: settings[name] for name in kind.settings()}
+    declared = {field.name: str(field.type) for field in fields(kind)}
+    chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings()}
     model = kind((modulus,) * inputs, modulus, **chosen)
     leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
     found = [checked_leaf(name, tensor(name), leaf.shape) for name, leaf in ((name_1(p), leaf) for p, leaf in leaves)]

@@ -20,6 +20,7 @@ from jaxtyping import Int
 
 from modgrok.errors import InputError
 from modgrok.inspection.order import Order, Places, sized_order
+from modgrok.memory import machine_memory, size_text
 from modgrok.networks.circuit import Weights
 from modgrok.progress import Progress
 from modgrok.training import fused_step
@@ -54,6 +55,25 @@ def device_memory() -> int:
     """Bytes that a chunk may take on the default device."""
     statistics = jax.devices()[0].memory_stats() or {}
     return int(0.6 * statistics["bytes_limit"]) if "bytes_limit" in statistics else CPU_MEMORY
+
+
+def check_memory(shape: Shape) -> None:
+    """An `InputError` where not even one network of this shape can be trained, before anything of it is made.
+
+    On the host a training has been measured to take twice as much as `network_bytes` at its height: untrained weights
+    are drawn, spectra measured and networks written beside it.
+    """
+    statistics = jax.devices()[0].memory_stats() or {}
+    needed, there = network_bytes(shape), statistics.get("bytes_limit")
+    if there is None:
+        needed, there = 2 * needed, machine_memory()
+    if needed > there:
+        model = shape.model
+        raise InputError(
+            f"training a {model.name} network of width {model.width:,} with {model.classes:,} classes takes about "
+            f"{size_text(needed)} of memory, and there are {size_text(there)}; lower width (--width) or the modulus "
+            "(--mod)"
+        )
 
 
 def chunk_size(shape: Shape, networks: int, memory: int | None = None) -> int:
@@ -93,6 +113,7 @@ def train_chunks(
     them periodicity is measured in the additive one. `params` are weights to start from, with an axis `net`.
     `fused` turns the fused step on or off (`with_fused_step`).
     """
+    check_memory(shape)
     measured = [steps] if isinstance(steps, int) else list(steps)
     networks = check_ensemble(shape, hyper, tables, measured)
     shape = with_fused_step(shape, networks, fused)

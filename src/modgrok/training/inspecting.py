@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 
+from modgrok.errors import InputError
 from modgrok.files import write_parquet
 from modgrok.inspection.film import film_of
 from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, named_leaves
 from modgrok.networks.verification import as_network, known_cells
 from modgrok.progress import Progress
+from modgrok.stores import finite_number, whole_number
 from modgrok.training.data import train_count
 from modgrok.training.snapshots import snapshots_in
 from modgrok.training.steps import split_of
 
 NEURONS, SNAPPED, FILM, GIF = "neurons.parquet", "snapped.safetensors", "film.parquet", "film.gif"
+ROWS_LOOKED_AT = 10_000
+"""Most rows whose logits are looked at before all of them are."""
 
 
 def inspect(
@@ -48,12 +53,37 @@ def inspect(
     >>> inspect(compile("n1 + n2", 11)).order
     'additive'
     """
-    found = inspect_network(as_network(network), order=order)
-    found = found.but(training=training_rows(found.network))
     frames = kept_film(network) if film is None else list(film)
+    given = as_network(network)
+    if not frames:  # a film tells when a training diverged
+        check_inspectable(given)
+    found = inspect_network(given, order=order)
+    found = found.but(training=training_rows(found.network))
     if frames:
         found = found.but(film=film_of(frames, final=found.logits, training=found.training, progress=progress))
     return found if out is None else write_inspection(found, Path(out))
+
+
+def check_inspectable(network: Network) -> None:
+    """An `InputError` unless weights and logits are numbers that can be squared: spectra and variances are squares."""
+    for name, weights in named_leaves(network.params).items():
+        check_squares(network, name, weights)
+    some = np.linspace(0, network.rows - 1, min(network.rows, ROWS_LOOKED_AT)).astype(np.int64)
+    rows = np.stack(np.unravel_index(some, network.model.residues), axis=1)
+    check_squares(network, "its answer", np.asarray(network.logits(rows), np.float64))
+
+
+def check_squares(network: Network, what: str, numbers: Float[np.ndarray, "..."]) -> None:
+    largest = float(np.abs(numbers).max(initial=0))
+    if not largest < np.sqrt(np.finfo(numbers.dtype).max) / max(numbers.size, 1):
+        shown = (
+            f"numbers up to {largest:.2g}, too large to be squared"
+            if isfinite(largest)
+            else "numbers that are not finite"
+        )
+        raise InputError(
+            f"{network.title} cannot be inspected: {what} holds {shown}; its training diverged, or its file was made so"
+        )
 
 
 def kept_film(network: Any) -> Collection[tuple[int, Network]]:
@@ -68,8 +98,9 @@ def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
     settings = network.settings
     if network.method != "trained" or not {"seed", "fraction"} <= set(settings):
         return None
+    seed, fraction = whole_number(settings["seed"], "seed"), finite_number(settings["fraction"], "fraction")
     rows, known = network.known_rows, known_cells(network)
-    trained = np.asarray(split_of(settings["seed"], rows))[: train_count(settings["fraction"], rows)]
+    trained = np.asarray(split_of(seed, rows))[: train_count(fraction, rows)]
     mask = np.zeros(network.rows, bool)
     mask[trained if known is None else known[trained]] = True
     return mask

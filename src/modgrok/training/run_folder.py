@@ -29,6 +29,7 @@ from modgrok.algebra.table_files import read_table
 from modgrok.errors import InputError
 from modgrok.files import claim_folder, whole_file, write_json
 from modgrok.locks import RUNNING, holder, locked
+from modgrok.memory import ran_out
 from modgrok.networks.storage import WEIGHTS
 from modgrok.results import field_values
 from modgrok.stores import DamagedError, read_object
@@ -128,8 +129,7 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     another experiment.
     """
     if overwrite and folder.is_dir():
-        for name in FILES:
-            (folder / name).unlink(missing_ok=True)
+        empty(folder)
     hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
     if not (overwrite and folder.is_dir()):
         claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
@@ -137,6 +137,12 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
         with whole_file(folder / FUNCTION) as temporary:
             np.save(temporary, config.function.table)
     write_json(folder / CONFIG, config.to_json())
+
+
+def empty(folder: Path) -> None:
+    """Remove the files of a run, and no others."""
+    for name in FILES:
+        (folder / name).unlink(missing_ok=True)
 
 
 def difference(stored: TrainConfig, config: TrainConfig) -> str:
@@ -155,10 +161,19 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
 
 @contextmanager
 def owned(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> Iterator[None]:
-    """`folder` is this config's, and nobody else writes to it, as long as the block runs."""
+    """`folder` is this config's, and nobody else writes to it, as long as the block runs.
+
+    A run that ends in its beginning for want of memory leaves nothing there: it is to be asked for in another size.
+    """
     with locked(folder):
+        begun = (folder / CONFIG).exists()
         claim(config, folder, overwrite=overwrite)
-        yield
+        try:
+            yield
+        except Exception as error:
+            if ran_out(error) and not begun and not (folder / CHECKPOINT).exists():
+                empty(folder)
+            raise
 
 
 def is_running(folder: Path) -> bool:

@@ -20,6 +20,7 @@ from modgrok.networks.network import Network
 from modgrok.stores import DamagedError, set_aside
 from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig
+from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.run import Run, load_run, write_run
@@ -156,6 +157,7 @@ def train_config(
             return load_run(folder)
     check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
+    check_memory(task.shape)
     console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     with (

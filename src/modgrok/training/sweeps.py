@@ -35,7 +35,7 @@ from modgrok.ray_workers import RayWorkers, check_ray
 from modgrok.stores import DamagedError, read_object, read_rows, set_aside
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import pick
+from modgrok.training.ensemble import check_memory, pick
 from modgrok.training.run_folder import function_name
 from modgrok.training.steps import Shape
 from modgrok.training.sweep_parts import ROWS, TrainedPart, Work, train_part
@@ -102,6 +102,9 @@ def run_plan(
         raise InputError("weights are kept in a folder; give one: out= (--out)")
     check_ray(ray)
     tasks = [config.task() for config in plan.configs]  # what cannot be trained makes no folder
+    if ray is None:  # else it is another machine's memory
+        for shape in {task.shape for task in tasks}:
+            check_memory(shape)
     with nullcontext() if folder is None else locked(folder):
         return run_tasks(plan, tasks, folder, keep_weights, ray, live)
 

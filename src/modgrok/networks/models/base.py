@@ -170,7 +170,7 @@ def check_range(what: str, value: int, least: int, largest: int) -> None:
 
 def normal(key: PRNGKeyArray, shape: tuple[int, ...], scale: Float[Array, ""], inputs: int) -> Array:
     """Normal weights of variance scale² / inputs."""
-    return scale / jnp.sqrt(inputs) * jax.random.normal(key, shape)
+    return scale / jnp.sqrt(float(inputs)) * jax.random.normal(key, shape)
 
 
 EPSILON = 1e-5
