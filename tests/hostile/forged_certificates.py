@@ -745,7 +745,7 @@ def forged_content(rng: random.Random) -> tuple[Original, Any]:
         content |= {"values": rng.choice([1, 2, 3, 7, 10**9, -1, True, 2.0, None, float("nan")])}
     elif kind == 3:
         names = rng.choice([[], ["n1"], ["n2", "n1"], ["n1", "n3"], ["n1", "n2", "n3"], [MARKER, "n2"], "n1",
-                            ["n1"] * 2, ["n0", "n1"], ["n1", "n²"], ["n01", "n2"], [None, 1], ["n1", "n100"]])  # fmt: skip
+                            ["n1"] * 2, ["n0", "n1"], ["n1", "n²"], ["n01", "n2"], [None, 1], ["n100"]])  # fmt: skip
         content["variables"] = names
     elif kind == 4 and "table" in content:
         path = rng.choice([path for path in paths(content["table"]) if path] or [()])
