@@ -41,11 +41,11 @@ from modgrok.separable.classification import classify_table
 TOTAL, BATCH = 1_000_000, 1_000
 SECONDS, MEGABYTES = 2.0, 500
 """What one certificate may take."""
-MARKER = "zq⁂mark\x1b[31m"
+MARKER = "ZQ⁂MARK\x1b[31m"
 """Stands in texts of forged files; nothing that is said may hold a part of it."""
 STEP = 1_000_003
 """A prime that is no divisor of the number of all damages, so that its multiples come to each of them."""
-MARKS = ("zq", "mark", "\x1b")
+MARKS = ("ZQ", "MARK", "\x1b")
 FAMILIES = ("constant", "one-variable", "additive", "multiplicative", "product-group")
 VERDICTS = ("in-class", "not-in-class", "unknown")
 KINDS = ("distinct-lines", "counting", "closed-trail", "no-cyclic-automorphism", "pairs", "search", "symmetry",
@@ -469,8 +469,9 @@ def invented(rng: random.Random, number: int) -> Forged:
         shape = (shape[0], 2)
     table = planted_table(chance, shape, moduli, absorbing, rng.randint(2, 5))
     if rng.random() < 0.25:
-        table = np.where(chance.random(shape) < 0.25, -1, table)
-        table.flat[0] = max(0, table.flat[0])
+        hidden = chance.random(shape) < 0.25
+        hidden.flat[0] = False
+        table = np.where(hidden, -1, table)
     order = prod(moduli)
     axis = rng.randrange(len(shape))
     flat = np.moveaxis(table, axis, 0).reshape(shape[axis], -1)
