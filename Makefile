@@ -85,7 +85,7 @@ test-slow: dev
 hostile: dev
 	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
 
-HOSTILE := d,e,c,a,b,f
+HOSTILE := d,e,c,a,b,f,h,i
 SECONDS := 36000
 
 check: dev

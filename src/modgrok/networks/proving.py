@@ -50,6 +50,8 @@ def kernel_circuit(network: Network) -> Circuit:
     if network.model.name not in ("power", "circuit"):
         raise NoProof(f"the kernel has no bound for the rounding of a {network.model.name}")
     wired = network.params if isinstance(network.params, Wired) else single(network.params)
+    if {np.asarray(expert.embed).dtype for expert in wired.experts} != {np.asarray(wired.betas).dtype}:
+        raise NoProof("its weights are not all of one precision")
     symbols = list(sizes)
     experts = []
     for k, (expert, wires) in enumerate(zip(wired.experts, wired.wires, strict=True)):

@@ -168,12 +168,20 @@ def value(tree: Tree, values: Mapping[int, Any], modulus: int) -> Any:
     if kind == "variable":
         return values[parts[0]] % modulus
     if kind == "power":
-        return POWER(value(parts[0], values, modulus), parts[1], modulus)
+        return raised(value(parts[0], values, modulus), parts[1], modulus)
     found = value(parts[0], values, modulus)
     for part in parts[1:]:
         other = value(part, values, modulus)
         found = (found + other if kind == "sum" else found * other) % modulus
     return found
+
+
+def raised(base: Any, exponent: int, modulus: int) -> Any:
+    """Residues to a power; an exponent may have thousands of digits, so none is raised twice where there are many."""
+    if np.size(base) <= modulus:
+        return POWER(base, exponent, modulus)
+    found = np.array([pow(residue, exponent, modulus) for residue in range(modulus)], dtype=object)
+    return found[base.astype(np.int64)]
 
 
 def values_of_rows(tree: Tree, modulus: int, sizes: Sequence[int], begin: int, end: int) -> np.ndarray:

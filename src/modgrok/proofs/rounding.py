@@ -110,6 +110,13 @@ def logit_bound(
     unit, tiny = (0.0, 0.0) if numbers is None else (float(numbers.eps) / 2, float(numbers.tiny))
     limit = np.inf if numbers is None else float(numbers.max) / 16
 
+    def fitting(ideal: np.ndarray, error: np.ndarray) -> np.ndarray:
+        """The most that numbers can be in size, if the precision has such numbers: infinities have no rounding."""
+        high = ideal + error
+        if not (high < limit).all():
+            raise NoProof(f"its numbers may overflow {precision}")
+        return high
+
     def gamma(n: int) -> float:
         if n * unit > 0.01:
             raise NoProof(f"{n} operations in {precision} are too many to bound")
@@ -126,12 +133,12 @@ def logit_bound(
     with np.errstate(over="ignore", invalid="ignore"):
         for matrix in expert.matrices:
             weights, n = np.abs(matrix).astype(float), len(matrix)
+            fitting(ideal, error)
             ideal, error = activated_bound(expert, ideal, error, gamma(expert.power), unit, tiny)
-            high = ideal + error
+            high = fitting(ideal, error)
             error = (error + gamma(n + 1) * high + tiny) @ weights + tiny * (n + high.sum())
             ideal = ideal @ weights
-            if not (ideal + error < limit).all():
-                raise NoProof(f"its numbers may overflow {precision}")
+            fitting(ideal, error)
     slack = 1 + 1e-6  # what evaluating the bound itself rounds
     return Bound(float(error.max()) * slack, float(ideal.max()) * slack)
 

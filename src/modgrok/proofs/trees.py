@@ -60,9 +60,11 @@ class Board:
 
     @property
     def cells(self) -> int:
-        """Steps that one round of the rules takes, about: every set of places is as long as the group."""
+        """Steps that one round of the rules takes, about: every set of places is as long as the group, and over one
+        that is not cyclic it is turned place by place."""
         rows, columns = map(len, self.places)
-        return (rows * columns + 12 * (rows + columns + len(self.need))) * (1 + self.m // 1024)
+        turned = (rows + columns) * len(self.need) * self.m // 2 if len(self.moduli) > 1 else 0
+        return (rows * columns + 12 * (rows + columns + len(self.need))) * (1 + self.m // 1024) + turned
 
 
 class Contradiction(Exception):
@@ -84,6 +86,8 @@ def refuted_by_tree(
         raise Malformed(f"trees over groups that are not cyclic are checked up to order {LARGEST_PRODUCT}")
     origin, nodes = read_tree(tree, len(rows), len(columns), len(values), prod(moduli))
     work.spend((len(rows) ** 2 + len(columns) ** 2) * (1 + len(rows) // 8))
+    if len(moduli) > 1:
+        work.spend(8 * prod(moduli) ** 2)
     everywhere = (1 << prod(moduli)) - 1
     board = Board(
         lines=(rows, columns),

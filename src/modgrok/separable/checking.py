@@ -140,7 +140,7 @@ def check_content(content: Mapping[str, Any], start: float) -> Check:
     if len(content["claims"]) > MOST_CLAIMS:
         raise Malformed(f"it has more than {MOST_CLAIMS} claims")
     function = stated_function(content)
-    left = WORK
+    left = WORK - 2 * function.table.size  # what reading it took
     claims = []
     for claim in content["claims"]:
         claims.append(check_claim(function.table, claim, max(1, left)))
