@@ -26,8 +26,7 @@ from modgrok.compiler.steps import Plan
 from modgrok.errors import FaultError, InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.networks.proving import kernel_circuit, proved
-from modgrok.networks.verification import verify
+from modgrok.networks.proving import kernel_circuit, proved, stands
 from modgrok.proofs.networks import needs_claims
 from modgrok.proofs.waves import Claim
 
@@ -160,7 +159,7 @@ def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | N
     check_exact_settings(settings)
     tree, modulus = read(text, mod)
     plan, kernels = best_plan(tree, modulus, settings.frequencies)
-    return given_out(exact_network(plan, kernels, to_text(tree), modulus, settings), text)
+    return given_out(exact_network(plan, kernels, to_text(tree), modulus, settings), text, modulus=mod)
 
 
 def compile_table(function: Function, settings: ExactSettings | None = None) -> Network:
@@ -209,17 +208,14 @@ def claims_of(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Claim, ...]:
     )
 
 
-SAMPLE = 1000
-"""Rows on which a network is tried that is too large to be proved."""
-
-
-def given_out(network: Network, *texts: str) -> Network:
+def given_out(network: Network, *texts: str, modulus: int | None = None) -> Network:
     """The network with its proof; a `FaultError` instead of one that is wrong.
 
-    `texts` are what was typed, which the kernel reads by itself. Where it has no proof, some rows are tried at least.
+    `texts` and `modulus` are what was typed, which the kernel reads by itself. Where it has no proof, some rows are
+    tried at least, as the kernel reads them: what the parser made of the text has no say.
     """
-    found = proved(network, *texts)
-    if found.proof.holds if found.proof else verify(found, sample=SAMPLE, proving=False).errors == 0:
+    found = proved(network, *texts, modulus=modulus)
+    if found.proof.holds if found.proof else stands(found, *texts, modulus=modulus):
         return found
     raise FaultError(
         f"the network that was made for {network.title} does not stand the kernel's test, so it is not given out: "
@@ -284,7 +280,7 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
     betas = np.full(len(experts), float(settings.beta))
-    return proved(finish(plan, experts, betas, to_text(tree), modulus, "paper", settings), text)
+    return proved(finish(plan, experts, betas, to_text(tree), modulus, "paper", settings), text, modulus=mod)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:

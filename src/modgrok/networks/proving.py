@@ -7,7 +7,8 @@ row by row.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 import jax
 import numpy as np
@@ -20,24 +21,68 @@ from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
 
+TRIED = 1000
+"""Rows on which a network is tried that cannot be proved."""
+TRIED_LOGITS = 1 << 22
+"""Logits of them that are computed at once."""
 
-def prove(network: Network, *texts: str, progress: Progress | None = None) -> Proof:
-    """On how many rows the network is right, rounding included; `texts` are other words for the same expression."""
-    table = None if network.function is None else np.asarray(network.function.table, dtype=np.int64)
-    typed = Typed((*texts, network.expression) if table is None else (), network.modulus, table)
-    circuit = kernel_circuit(network)
+
+def prove(
+    network: Network, *texts: str, modulus: SupportsIndex | None = None, progress: Progress | None = None
+) -> Proof:
+    """On how many rows the network is right, rounding included.
+
+    `texts` are other words for the same expression, and `modulus` the one that was asked for: what somebody typed, and
+    not what others made of it.
+    """
+    typed, circuit = typed_for(network, texts, modulus), kernel_circuit(network)
     for weights in jax.tree.leaves(network.params):
         if isinstance(weights, np.ndarray):
             weights.flags.writeable = False  # what is proved of them must stay true
     return prove_network(circuit, typed, network.claims, subject=network.params, words=network.words, progress=progress)
 
 
-def proved(network: Network, *texts: str, progress: Progress | None = None) -> Network:
+def proved(
+    network: Network, *texts: str, modulus: SupportsIndex | None = None, progress: Progress | None = None
+) -> Network:
     """The network with its proof, or with none and a note that says why."""
     try:
-        return replace(network, proof=prove(network, *texts, progress=progress))
+        return replace(network, proof=prove(network, *texts, modulus=modulus, progress=progress))
     except NoProof as reason:
         return replace(network, proof=None, unproved=str(reason))
+
+
+def stands(network: Network, *texts: str, modulus: SupportsIndex | None = None) -> bool:
+    """Whether a network that is not proved answers random rows as the kernel reads them from what was typed."""
+    rows = np.random.default_rng(0).integers(0, network.model.residues, (TRIED, len(network.model.residues)))
+    try:
+        expected = typed_for(network, texts, modulus).at(rows)
+    except NoProof:
+        return False
+    if expected.max() >= network.model.classes:
+        return False
+    size = max(1, TRIED_LOGITS // network.model.classes)
+    return all(leads(network, rows[k : k + size], expected[k : k + size]) for k in range(0, len(rows), size))
+
+
+def leads(network: Network, rows: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether the expected logit leads on every row; below 0 nothing is expected."""
+    logits, places, right = network.logits(rows), np.arange(len(rows)), np.maximum(expected, 0)
+    lead = logits[places, right]
+    logits[places, right] = -np.inf
+    return bool((lead > logits.max(axis=1))[expected >= 0].all())
+
+
+def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex | None) -> Typed:
+    """What the network is to compute; `NoProof` if it says another modulus than was asked for."""
+    if network.function is not None:
+        asked = network.function.values
+    else:
+        asked = network.modulus if modulus is None else index(modulus)
+    if network.modulus != asked:
+        raise NoProof(f"the network is modulo {network.modulus}, and {asked} was asked for")
+    table = None if network.function is None else np.asarray(network.function.table, dtype=np.int64)
+    return Typed((*texts, network.expression) if table is None else (), network.modulus, table)
 
 
 def kernel_circuit(network: Network) -> Circuit:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.proofs.proof import NoProof
+from modgrok.proofs.proof import NoProof, TooMuchWork
 
 Tree = tuple[Any, ...]
 Polynomial = dict[tuple[tuple[int, int], ...], int]
@@ -216,7 +216,7 @@ def plus(a: Polynomial, b: Polynomial, m: int) -> Polynomial:
 def times(a: Polynomial, b: Polynomial, m: int, prime: bool) -> Polynomial:
     """The product; modulo a prime x^p is x as a function, so exponents from 1 on count modulo p - 1."""
     if len(a) * len(b) > 64 * MOST_TERMS:
-        raise NoProof("its monomials are too many to compare")
+        raise TooMuchWork("its monomials are too many to compare")
     total: Polynomial = {}
     for left, c in a.items():
         for right, d in b.items():
@@ -228,7 +228,7 @@ def times(a: Polynomial, b: Polynomial, m: int, prime: bool) -> Polynomial:
             monomial = tuple(sorted(powers.items()))
             total[monomial] = (total.get(monomial, 0) + c * d) % m
     if len(total) > MOST_TERMS:
-        raise NoProof(f"it has more than {MOST_TERMS} monomials, too many to compare")
+        raise TooMuchWork(f"it has more than {MOST_TERMS} monomials, too many to compare")
     return {monomial: c for monomial, c in total.items() if c}
 
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.proofs.composition import check_composition
-from modgrok.proofs.expressions import read_expression, values_of_rows, variables_of
-from modgrok.proofs.proof import _KERNEL, NoProof, Proof
+from modgrok.proofs.expressions import Polynomial, expanded, read_expression, value, values_of_rows, variables_of
+from modgrok.proofs.proof import _KERNEL, NoProof, Proof, TooMuchWork
 from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, running_bound, softmax_leak
 from modgrok.proofs.waves import Claim, wave_lead
 
@@ -79,6 +79,21 @@ class Typed(NamedTuple):
         if any((other != found[0]).any() for other in found[1:]):
             raise NoProof("what was typed and what is shown are not the same function")
         return found[0]
+
+    def at(self, rows: np.ndarray) -> np.ndarray:
+        """The answers of some rows; `NoProof` if the texts differ, as polynomials or on these rows."""
+        if self.table is not None:
+            return self.table[tuple(rows.T)]
+        trees = self.trees((self.modulus,) * rows.shape[1])
+        own: dict[int, Polynomial] = {name: {((name, 1),): 1} for name in variables_of(trees[0])}
+        with suppress(TooMuchWork):
+            if any(expanded(tree, own, self.modulus) != expanded(trees[0], own, self.modulus) for tree in trees[1:]):
+                raise NoProof("what was typed and what is shown are not the same polynomial")
+        named = dict(zip(variables_of(trees[0]), rows.T.astype(object), strict=True))
+        found = [np.broadcast_to(np.asarray(value(tree, named, self.modulus)), len(rows)) for tree in trees]
+        if any((other != found[0]).any() for other in found[1:]):
+            raise NoProof("what was typed and what is shown are not the same function")
+        return found[0].astype(np.int64)
 
     def trees(self, sizes: Sequence[int]) -> list[Any]:
         trees = [read_expression(text, self.modulus) for text in dict.fromkeys(self.texts)]
