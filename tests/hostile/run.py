@@ -1,6 +1,6 @@
 """The whole harness, or some of its parts: `make hostile`, `make hostile HOSTILE=a,f`, or this file.
 
-    python tests/hostile/run.py [--parts a,b,c,d,e,f,h,i] [--out FILE] [--workers N] [--seconds S] [--afresh]
+    python tests/hostile/run.py [--parts a,b,c,d,e,f,g,h,i] [--out FILE] [--workers N] [--seconds S] [--afresh]
 
 A part is a module with `TOTAL` trials in batches of `BATCH`. A batch follows from its number alone, so batches of all
 parts are shared out to processes, and what was done in an earlier sitting is not done again: the file
@@ -49,6 +49,7 @@ PARTS = {
     "d": ("kills", "SIGKILL at random moments, results bit for bit those of an unbroken run"),
     "e": ("surroundings", "full disk, read-only folders, no HOME, LANG=C, closed stdout, SIGINT at every stage"),
     "f": ("tables", "tables through the decision, verdicts against enumeration, witnesses and certificates checked"),
+    "g": ("compiled", "expressions compiled in every way, networks and proofs against integers on every row"),
     "h": (
         "forged_certificates",
         "certificates with every field forged, against all placements: false claims, time, texts",

@@ -13,11 +13,15 @@ MOST_SHOWN = 20
 
 @dataclass
 class Tally:
-    """Counts of trials and of findings by category; a finding is something that breaks the rule of the harness."""
+    """Counts of trials and of findings by category; a finding is something that breaks the rule of the harness.
+
+    `seen` counts what else the trials had, of which each may have several.
+    """
 
     tried: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
 
     def trial(self, category: str, *problems: str) -> None:
         """One trial, and what was wrong with it."""
@@ -30,6 +34,7 @@ class Tally:
     def add(self, other: Tally) -> None:
         self.tried += other.tried
         self.found += other.found
+        self.seen += other.seen
         self.shown = (self.shown + other.shown)[:MOST_SHOWN]
 
     def to_json(self) -> dict[str, Any]:
@@ -37,11 +42,13 @@ class Tally:
             "tried": dict(sorted(self.tried.items())),
             "found": dict(sorted(self.found.items())),
             "shown": self.shown,
+            **({"seen": dict(sorted(self.seen.items()))} if self.seen else {}),
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Tally:
-        return cls(Counter(stored["tried"]), Counter(stored["found"]), list(stored["shown"]))
+        tried, found, seen = (Counter(stored.get(name, {})) for name in ("tried", "found", "seen"))
+        return cls(tried, found, list(stored["shown"]), seen)
 
 
 def problems_of(error: BaseException, allowed: type[BaseException]) -> Iterable[str]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 
+import compiled
 import damaged_files
 import expressions
 import kills
 import numpy as np
 import options
 import pytest
+import random_expressions
 import run
 import surroundings
 import tables
@@ -50,6 +52,52 @@ def test_a_wrong_verdict_would_be_found():
     sums = np.add.outer(np.arange(3), np.arange(3)) % 3
     assert tables.truth(sums, 3, False) and not tables.truth(sums, 2, True)
     assert tables.problems(sums, 3, False, in_class=False) and not tables.problems(sums, 3, False, in_class=True)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_networks_of_every_production_of_the_grammar_compiled_in_every_way_are_right(monkeypatch):
+    monkeypatch.setattr(compiled, "BATCH", 150)
+    tally = compiled.run_batch(0)
+    none_found(tally, 150)
+    assert set(tally.seen) == set(random_expressions.PRODUCTIONS)
+    ways = {way.name for way in compiled.ways(random.Random(0))}
+    assert len(ways) == 8 and ways <= set(tally.tried)
+
+
+def test_values_of_random_expressions_are_those_of_integers():
+    x, y, z = (("variable", k) for k in (1, 7, 3))
+    tree = ("sum", ("product", ("number", 10), ("power", x, 2), y), ("negative", ("power", z, 0)), ("power", y, 10**30))
+    case = random_expressions.Case("", 4, tree, 4, (1, 3, 7), random_expressions.Counter())
+    wanted = [(10 * a**2 * c - 1 + pow(c, 10**30, 4)) % 4 for a in range(4) for b in range(4) for c in range(4)]
+    assert case.values() == wanted and case.rows == 64
+
+
+@pytest.mark.parametrize("method", ["exact", "paper"])
+def test_a_network_for_something_else_would_be_found(method, monkeypatch):
+    tree = ("product", ("variable", 1), ("variable", 2))
+    case = random_expressions.Case("n1 n2", 5, tree, 5, (1, 2), random_expressions.Counter())
+    way = compiled.Way(method, {"method": method, "dtype": "float32"})
+    truth = np.array(case.values())
+    assert compiled.problems(case, way, truth)[1] == []
+    assert len(compiled.problems(case, way, (truth + 1) % 5)[1]) >= 1
+    made = compiled.mg.compile
+    monkeypatch.setattr(compiled.mg, "compile", lambda text, mod, **settings: made("n1 n2 + 1", mod, **settings))
+    assert len(compiled.problems(case, way, truth)[1]) >= 1
+
+
+def test_a_network_whose_every_row_is_undecided_has_a_proof_that_says_so():
+    """At so small an inverse temperature no answer is sharp enough for the next expert to be decided."""
+    network = compiled.mg.compile("n1 n2 + n1", 3, method="paper", beta=1.0, mul_width=20, add_width=40)
+    assert (network.proof.right, network.proof.wrong, network.proof.undecided) == (0, 0, 9)
+
+
+def test_an_error_and_a_warning_of_the_compiler_would_be_found(monkeypatch):
+    case, way = random_expressions.random_case(random.Random(0)), compiled.ways(random.Random(0))[0]
+    truth = np.array(case.values())
+    monkeypatch.setattr(compiled.mg, "compile", lambda *given, **settings: compiled.warnings.warn("overflow"))
+    assert "UserWarning: overflow" in compiled.problems(case, way, truth)[1][0]
+    monkeypatch.setattr(compiled.mg, "compile", lambda *given, **settings: 1 // 0)
+    assert "ZeroDivisionError" in compiled.problems(case, way, truth)[1][0]
 
 
 @pytest.mark.parametrize("name", damaged_files.FORMATS)

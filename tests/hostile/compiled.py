@@ -1,0 +1,160 @@
+"""(g) Random expressions through the compiler, in all its ways: networks and proofs against integers, on every row.
+
+Expressions and right answers come from `random_expressions`, which shares nothing with modgrok. What a network answers
+is computed here too, by NumPy, from its weights alone; a few are asked through JAX as well. Of every network:
+
+* exact: it is given out, answers every row right, and its proof says so of as many rows as there are;
+* paper, narrow, and so often wrong: where its proof has decided a row, that is the answer, and the rows that it counts
+  right, wrong and undecided are those that integers find. Modulo a composite number it may be refused.
+
+An error other than that, a `FaultError` first of all, and a warning is a finding.
+"""
+
+from __future__ import annotations
+
+import random
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from random_expressions import Case, places, random_case
+from tally import Tally
+
+import modgrok as mg
+from modgrok.errors import InputError
+from modgrok.networks.circuit import Circuit
+from modgrok.networks.network import Network
+from modgrok.networks.proving import kernel_circuit
+from modgrok.proofs.networks import UNDECIDED, settled_rows
+
+TOTAL, BATCH = 100_000, 200
+EVERY_JAX = 400
+"""One of so many cases is asked through JAX as well, which compiles a program for each."""
+WIDTHS = ((20, 40), (20, 40), (40, 20), (2, 1), (7, 300))
+
+
+class Way(NamedTuple):
+    name: str
+    settings: dict[str, Any]
+
+
+def ways(rng: random.Random) -> list[Way]:
+    """All ways, with what is random about them."""
+    number, found = rng.choice((1, 2, 3, 5, 8, 40)), []
+    for dtype in ("float64", "float32"):
+        for name, frequencies in (("all", "all"), ("minimal", "minimal"), ("a number of", number)):
+            found.append(Way(f"exact, {name} frequencies, {dtype}", {"frequencies": frequencies, "dtype": dtype}))
+        mul_width, add_width = rng.choice(WIDTHS)
+        settings = {"mul_width": mul_width, "add_width": add_width, "seed": rng.randrange(10**6), "dtype": dtype}
+        settings |= {"normalisation": rng.choice(("printed", "table")), "beta": rng.choice((1.0, 10.0, 100.0, 1000.0))}
+        found.append(Way(f"paper, {dtype}", {"method": "paper", **settings}))
+    return found
+
+
+# --------------------------------------------------------------------------------------------- another evaluation
+
+
+def answers(circuit: Circuit, m: int) -> np.ndarray:
+    """What a circuit answers on all rows, in the precision of its weights.
+
+    An expert is computed once for all values of the variables that it depends on.
+    """
+    variables = circuit.variables
+    supports: list[tuple[int, ...]] = [(k,) for k in range(variables)]
+    signals: list[np.ndarray | None] = [None] * variables
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
+        support = tuple(sorted({v for wire in wires for v in supports[wire]}))
+        total = 0
+        for embed, wire in zip(np.asarray(expert.embed), wires, strict=True):
+            signal = signals[wire]
+            columns = embed[:m] if signal is None else signal @ embed[: signal.shape[1]]
+            total = total + columns[places(supports[wire], support, m)]
+        hidden = total
+        for _ in range(expert.power - 1):
+            hidden = hidden * total
+        logits = hidden @ np.asarray(expert.readout)
+        if k + 1 < len(circuit.experts):
+            logits = np.asarray(circuit.betas)[k] * logits
+            logits = np.exp(logits - logits.max(axis=1, keepdims=True))
+            logits = logits / logits.sum(axis=1, keepdims=True)
+        supports.append(support)
+        signals.append(logits)
+    return logits.argmax(axis=1)[places(supports[-1], tuple(range(variables)), m)]
+
+
+def decided(network: Network) -> np.ndarray:
+    """What the kernel says that the network answers on every row, `UNDECIDED` where it says nothing."""
+    found = settled_rows(kernel_circuit(network), network.claims, lambda done, total: None)
+    return np.concatenate([settled.symbols for _, _, settled in found])
+
+
+# --------------------------------------------------------------------------------------------- one trial
+
+
+def problems(case: Case, way: Way, wanted: np.ndarray, *, jax: bool = False) -> tuple[str, list[str]]:
+    """The category of a trial, and what was wrong with it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            network = mg.compile(case.text, case.mod, **way.settings)
+            found = [*wrong_with(network, case, way, wanted, jax=jax)]
+        except InputError as error:
+            composite = any(case.modulus % d == 0 for d in range(2, case.modulus))
+            if "method" in way.settings and composite and "need a prime modulus" in str(error):
+                return f"{way.name}, refused for its modulus", []
+            found = [f"refused: {error}"]
+        except Exception as error:
+            found = [f"{type(error).__name__}: {error}"]
+    about = f"{case.text!r}, mod {case.mod}, {way.settings}"
+    return way.name, [f"{about}: {problem[:300]}" for problem in found]
+
+
+def wrong_with(network: Network, case: Case, way: Way, wanted: np.ndarray, *, jax: bool) -> list[str]:
+    names = [f"n{name}" for name in case.names]
+    if (network.variables, network.modulus, network.rows) != (names, case.modulus, case.rows):
+        return [f"it reads {network.variables} modulo {network.modulus}: {network.rows} rows"]
+    given = answers(network.circuit, case.modulus)
+    right = int((given == wanted).sum())
+    proof, found = network.proof, []
+    if proof is None:
+        return [f"no proof: {network.unproved}; right on {right} of {case.rows} rows"]
+    if proof.rows != case.rows or proof.dtype != str(network.circuit.dtype):
+        found.append(f"the proof is about {proof.rows} rows in {proof.dtype}")
+    if network.circuit.dtype != way.settings["dtype"] and not network.notes:
+        found.append(f"its weights are {network.circuit.dtype}, and no note says why")
+    if "method" in way.settings:
+        found += paper_problems(network, given, wanted)
+    elif not proof.holds or right < case.rows:
+        found.append(f"right on {right} of {case.rows} rows, and {network.proof_text}")
+    if jax:
+        by_jax = np.asarray(network.predict(np.indices((case.modulus,) * len(names)).reshape(len(names), -1).T))
+        known = decided(network) != UNDECIDED
+        if (by_jax != given)[known].any():
+            found.append(f"JAX and NumPy differ on {int((by_jax != given)[known].sum())} rows that are decided")
+    return found
+
+
+def paper_problems(network: Network, given: np.ndarray, wanted: np.ndarray) -> list[str]:
+    said, proof, found = decided(network), network.proof, []
+    known = said != UNDECIDED
+    if (said != given)[known].any():
+        found.append(f"answers otherwise than proved on {int((said != given)[known].sum())} rows")
+    right, wrong = int((said == wanted)[known].sum()), int((said != wanted)[known].sum())
+    if (proof.right, proof.wrong, proof.undecided) != (right, wrong, int((~known).sum())):
+        found.append(f"{network.proof_text}; by integers {right} right and {wrong} wrong")
+    if proof.right > int((given == wanted).sum()) or proof.wrong > int((given != wanted).sum()):
+        found.append(f"{network.proof_text}; by its answers {int((given == wanted).sum())} are right")
+    return found
+
+
+def run_batch(number: int) -> Tally:
+    """Some expressions that follow from the number of the batch alone, each compiled in one way."""
+    tally = Tally()
+    for k in range(number * BATCH, (number + 1) * BATCH):
+        rng = random.Random(f"compiled {k}")
+        case = random_case(rng)
+        way = rng.choice(ways(rng))
+        category, found = problems(case, way, np.array(case.values()), jax=k % EVERY_JAX == EVERY_JAX // 4)
+        tally.trial(category, *found)
+        tally.seen += case.used
+    return tally
