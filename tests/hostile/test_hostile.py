@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import compiled
 import damaged_files
@@ -89,6 +90,14 @@ def test_a_network_whose_every_row_is_undecided_has_a_proof_that_says_so():
     """At so small an inverse temperature no answer is sharp enough for the next expert to be decided."""
     network = compiled.mg.compile("n1 n2 + n1", 3, method="paper", beta=1.0, mul_width=20, add_width=40)
     assert (network.proof.right, network.proof.wrong, network.proof.undecided) == (0, 0, 9)
+
+
+def test_only_numbers_that_are_large_excuse_a_missing_proof():
+    circuit = compiled.mg.compile("n1 n2 + n1", 3, method="paper", mul_width=20, add_width=40).circuit
+    assert not compiled.may_overflow(circuit)
+    (first, *others), large = circuit.experts, np.float32(1e20)
+    experts = (replace(first, embed=first.embed * large), *others)
+    assert compiled.may_overflow(replace(circuit, experts=experts)), "squares of 1e20 in float32"
 
 
 def test_an_error_and_a_warning_of_the_compiler_would_be_found(monkeypatch):
