@@ -162,7 +162,12 @@ def rewritten(network: Network, path: Path, changes: dict) -> Path:
         ({"settings": None}, "or was cut short"),
         ({"notes": None}, "or was cut short"),
         ({"statistics": 2}, "or was cut short"),
-        ({"statistics": "two"}, "or was cut short"),
+        ({"statistics": "two"}, "a whole number is needed, got 'two'"),
+        ({"statistics": float("inf")}, "a whole number is needed, got inf"),
+        ({"method": "proved"}, "its method must be one of exact, paper"),
+        ({"model": {"width": [20, 30]}}, "width of its model must be whole numbers of at least 1"),
+        ({"model": {"wires": [[0, 1], [float("inf"), 0]]}}, "a whole number is needed, got inf"),
+        ({"model": {"experts": [[10**30, 5, 20, 5, 2]] * 2}}, "a whole number is needed, got 1000"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
@@ -176,8 +181,9 @@ def test_metadata_that_does_not_fit(tmp_path, changes, message):
 @pytest.mark.parametrize(
     "model, changes, message",
     [
-        ("power", {"power": 0}, "a power of at least 1"),
-        ("power", {"power": "two"}, "or was cut short"),
+        ("power", {"power": 0}, "power of its model must be whole numbers of at least 1, got 0"),
+        ("power", {"power": "two"}, "power of its model must be whole numbers of at least 1, got 'two'"),
+        ("power", {"power": 2.0}, "power of its model must be whole numbers of at least 1, got 2.0"),
         ("power", {"width": 9}, r"embed must have shape \(2, 5, 9\), got \(2, 5, 8\)"),
         ("mlp", {"depth": 7}, "depth of an mlp must be from 2 to 4, got 7"),
         ("mlp", {"depth": 2}, r"it holds weights that its mlp has no place for: hidden\.0"),
