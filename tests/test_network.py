@@ -171,6 +171,7 @@ def rewritten(network: Network, path: Path, changes: dict) -> Path:
         ({"notes": None}, "or was cut short"),
         ({"statistics": 2}, "or was cut short"),
         ({"statistics": "two"}, "statistics must be a whole number from 0 to 2\\^31 - 1, got 'two'"),
+        ({"method": "proved"}, "its method must be one of exact, paper"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")

@@ -54,6 +54,10 @@ PARTS = {
         "forged_certificates",
         "certificates with every field forged, against all placements: false claims, time, texts",
     ),
+    "i": (
+        "forged_networks",
+        "networks with weights, words, wires and claims forged; proofs against every row by NumPy, texts",
+    ),
 }
 SECONDS_BETWEEN_RECORDS = 5
 

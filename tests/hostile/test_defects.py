@@ -18,8 +18,10 @@ from modgrok.censuses.fitting import fit
 from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
 from modgrok.censuses.reporting import report
+from modgrok.compiler.compiling import compile
 from modgrok.errors import InputError
-from modgrok.stores import DamagedError
+from modgrok.networks.storage import load
+from modgrok.stores import DamagedError, write_tensors
 from modgrok.training.run import load_run
 from modgrok.training.runs import train
 
@@ -258,6 +260,12 @@ def test_verdicts_that_are_missing_are_found_again(census, whole):
 
 
 # ------------------------------------------------------------------------------------------ files that contradict
+
+
+def test_a_certificate_of_no_expert_proves_nothing(tmp_path):
+    about, tensors = compile("n1 + n2", 5).stored()
+    write_tensors(tmp_path / "old", about | {"certificate": {"dtype": "float64", "experts": []}}, tensors)
+    assert load(tmp_path / "old").proof is None
 
 
 def test_a_run_whose_config_is_another_s_is_refused(tmp_path):

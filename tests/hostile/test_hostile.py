@@ -8,15 +8,20 @@ from dataclasses import replace
 import compiled
 import damaged_files
 import expressions
+import forged_certificates
+import forged_networks
 import kills
 import numpy as np
 import options
+import placements
 import pytest
 import random_expressions
 import run
 import surroundings
 import tables
 from tally import Tally
+
+from modgrok.compiler.compiling import compile
 
 
 def none_found(tally: Tally, at_least: int) -> None:
@@ -107,6 +112,53 @@ def test_an_error_and_a_warning_of_the_compiler_would_be_found(monkeypatch):
     assert "UserWarning: overflow" in compiled.problems(case, way, truth)[1][0]
     monkeypatch.setattr(compiled.mg, "compile", lambda *given, **settings: 1 // 0)
     assert "ZeroDivisionError" in compiled.problems(case, way, truth)[1][0]
+
+
+def test_forged_certificates():
+    none_found(forged_certificates.run_batch(1), 1000)
+
+
+def test_all_kinds_of_claims_are_forged():
+    kinds = {forged_certificates.kind_of(claim) for _, claim, _ in forged_certificates.claims()}
+    assert kinds == {*forged_certificates.KINDS, "several", "in-class"}
+    assert forged_certificates.damages()[-1] % forged_certificates.STEP
+    assert forged_certificates.damages()[-1] < forged_certificates.CLAIMS["one field"][0] * 1000
+
+
+def test_a_false_claim_that_is_accepted_would_be_found(monkeypatch):
+    def accepted(table, claim, work):
+        return forged_certificates.CheckedClaim(claim["family"], claim["verdict"], "Z_3", "proved", "")
+
+    monkeypatch.setattr(forged_certificates, "check_claim", accepted)
+    sums = np.add.outer(np.arange(3), np.arange(3)) % 3
+    false = forged_certificates.refuting((3,), {"kind": "distinct-lines"})
+    one = forged_certificates.of_table(sums, [false])
+    assert any("accepted and false" in line for line in forged_certificates.judged_claim(one, sums, false))
+
+
+def test_placements_agree_with_the_list_of_all_small_tables():
+    for k in range(2 * 2**4 + 400):
+        table, order, absorbing = tables.exhaustive(k)
+        assert placements.in_class(table, (order,), absorbing) == tables.truth(table, order, absorbing)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_forged_networks(monkeypatch):
+    monkeypatch.setattr(forged_networks, "BATCH", 150)
+    none_found(forged_networks.run_batch(3), 150)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_proof_of_wrong_weights_would_be_found(tmp_path, monkeypatch):
+    one, path = forged_networks.originals()[0], tmp_path / "forged.safetensors"
+    about, tensors = one.stored
+    proof = forged_networks.prove(compile("n1 + n2", 5))
+    monkeypatch.setattr(forged_networks, "prove", lambda network: proof)
+    forged_networks.written(
+        path, random.Random(0), about, tensors | {"experts.0.embed": tensors["experts.0.embed"] * 0}
+    )
+    found = forged_networks.problems(path, "counted", "zeros")
+    assert len(found) == 2 and "0 of 25 are right" in found[0]
 
 
 @pytest.mark.parametrize("name", damaged_files.FORMATS)

@@ -10,6 +10,7 @@ What a model cannot do is refused with a sentence: an MLP has no circuit of expe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -201,10 +202,17 @@ class Network(Result):
     def _repr_html_(self) -> str:
         facts = {"model": f"{self.method} {self.model.name}", "neurons": f"{self.width:,}"}
         facts["weights"] = f"{self.parameters:,} ({self.dtype})"
-        facts |= {f"expert {k}": f"{e.kind} {e.text} ({e.width} neurons)" for k, e in enumerate(self.plan, start=1)}
+        for k, expert in enumerate(self.plan, start=1):
+            facts[f"expert {k}"] = f"{expert.kind} {self.formula(expert)} ({expert.width} neurons)"
         if self.proof_text is not None:
             facts["proof"] = self.proof_text
         return html_table(facts, self.title)
+
+    def formula(self, expert: ExpertPlan) -> str:
+        """What an expert computes; texts of a file that are no formula are not shown, as they may say anything."""
+        known = FORMULAS | set(words_in(" ".join((self.expression, *self.variables))))
+        text = expert.text if isinstance(expert.text, str) and expert.text.isprintable() else "…"
+        return text if set(words_in(text)) <= known else "…"
 
     # -------------------------------------------------------------------------------------- what it computes
 
@@ -296,6 +304,14 @@ class Network(Result):
 
 CLAIMED_TABLES = ("places", "outputs")
 """What a file holds of a claim as tensors; the rest is in its JSON object."""
+
+
+FORMULAS = {"n", "e", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
+"""Words of the formulas in a plan."""
+
+
+def words_in(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", text)
 
 
 def stored_claim(claim: Claim) -> dict[str, Any]:

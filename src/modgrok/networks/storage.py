@@ -26,13 +26,13 @@ from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.polynomial import LARGEST_TABLE
-from modgrok.algebra.table_files import whole_numbers
+from modgrok.algebra.table_files import UNKNOWN
 from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
 from modgrok.networks.description import ExpertPlan, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
-from modgrok.networks.network import FORMAT, FUNCTION, Network, leaf_name
+from modgrok.networks.network import CLAIMED_TABLES, FORMAT, FUNCTION, Network, leaf_name
 from modgrok.proofs.waves import Claim
 from modgrok.stores import DamagedError, finite_number, of_kind, open_tensors, whole_list, whole_number
 
@@ -77,6 +77,8 @@ def load(path: str | Path) -> Network:
         raise DamagedError(f"{error}; `modgrok compile … --out FILE` makes a network") from None
     except InputError as error:
         raise InputError(f"{path} cannot be used: {str(error).splitlines()[0]}") from None
+    except OverflowError:
+        raise InputError(f"{path} cannot be used: a number in it is out of all bounds") from None
     except FileNotFoundError:
         raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
 
@@ -113,31 +115,33 @@ def claims_proof(claimed: Any, certificate: Any) -> bool:
 
 def claim_from(number: int, stored: Mapping[str, Any], tensor: Tensors) -> Claim:
     """A hint about an expert; the kernel checks it against the weights, here it only gets its types."""
-    places, outputs = (whole_numbers(tensor(f"claims.{number}.{name}"), name, str) for name in ("places", "outputs"))
+    places, outputs = (of_whole_numbers(tensor(f"claims.{number}.{name}"), name) for name in CLAIMED_TABLES)
     absorbed = stored["absorbed"]
     return Claim(
-        whole(stored["order"]),
+        whole_number(stored["order"], "order"),
         places,
         outputs,
-        None if absorbed is None else whole(absorbed),
-        tuple(map(whole, stored["frequencies"])),
+        None if absorbed is None else whole_number(absorbed, "absorbed"),
+        whole_list(stored["frequencies"], "frequencies"),
         str(stored["rule"]),
         tuple(map(str, stored["forms"])),
         str(stored["result"]),
-        whole(stored["generator"]),
+        whole_number(stored["generator"], "generator"),
     )
 
 
-def whole(value: Any) -> int:
-    if type(value) is not int or not -(2**31) <= value < 2**31:
-        raise InputError(f"its claims need whole numbers, got {value!r}")
-    return value
+def of_whole_numbers(table: Shaped[np.ndarray, "..."], what: str) -> Shaped[np.ndarray, "..."]:
+    if table.dtype.kind != "i" or not table.size:
+        raise InputError(f"{what} must be a tensor of whole numbers, got {table.size} of {table.dtype}")
+    return table.astype(np.int64)
 
 
 def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
     """The table that the network was made for."""
     named = about[FUNCTION]
-    table = whole_numbers(tensor(FUNCTION), "its table", lambda cell: f"cell {cell}")
+    table = of_whole_numbers(tensor(FUNCTION), "its table")
+    if table.min() < UNKNOWN:
+        raise InputError(f"its table must have values of at least 0, {UNKNOWN} where unknown, got {table.min()}")
     return from_table(table, about["modulus"], str(named["name"]), tuple(map(str, named["variables"])), "its table")
 
 
@@ -255,6 +259,7 @@ READERS = {1: read_format_1, 2: read_format_2}
 
 def check_network(network: Network) -> Network:
     """`network` itself if its model can compute its expression; an `InputError` otherwise."""
+    check_words(network)
     expected = len(network.variables)
     if network.model.variables != expected:
         raise InputError(f"the expression has {expected} variables and the network {network.model.variables}")
@@ -275,3 +280,15 @@ def check_network(network: Network) -> Network:
             if residues < max(read, default=0):
                 raise InputError(f"an expert reads variables modulo {residues}, the network is modulo {max(read)}")
     return network
+
+
+METHODS = ("exact", "paper", "mix", "trained", "snapped")
+KINDS = ("sum", "product", "relabel", "squares", "remainders", "separable", "trained")
+
+
+def check_words(network: Network) -> None:
+    """What is shown of a network stands in lists: its file says what it holds, and not how good that is."""
+    if network.method not in METHODS:
+        raise InputError(f"its method must be one of {', '.join(METHODS)}")
+    if any(step.kind not in KINDS or type(step.width) is not int for step in network.plan):
+        raise InputError(f"an expert of its plan must be one of {', '.join(KINDS)}, with a number of neurons")

@@ -65,14 +65,14 @@ class Composition:
             if claim.rule not in RULES or len(claim.forms) != len(inputs):
                 raise NoProof("an expert has no claim about its polynomial")
             inner, modulus = RULES[claim.rule](self, claim, inputs, symbols)
-            result = read_expression(claim.result, symbols)
+            result = read_form(claim.result, symbols)
             well_defined(result, modulus, symbols)
             self.known[wire] = expanded(result, {1: inner}, symbols)
         return self.known[wire]
 
     def term(self, wire: int, table: np.ndarray, text: str, modulus: int) -> Polynomial:
         """form(what the wire carries) modulo `modulus`, if the table of the wire's symbols is that form."""
-        form, count = read_expression(text, modulus), self.symbols[wire]
+        form, count = read_form(text, modulus), self.symbols[wire]
         same(table[:count], form, modulus)
         well_defined(form, count, modulus)
         return expanded(form, {1: self.carried(wire)}, modulus)
@@ -94,7 +94,7 @@ def summed(known: Composition, claim: Claim, wires: Sequence[int], symbols: int)
     total: Polynomial = {}
     for s, wire in enumerate(wires):
         total = plus(total, known.term(wire, claim.places[s], claim.forms[s], n), n)
-    same(claim.outputs, read_expression(claim.result, symbols), symbols)
+    same(claim.outputs, read_form(claim.result, symbols), symbols)
     return total, n
 
 
@@ -110,7 +110,7 @@ def multiplied(known: Composition, claim: Claim, wires: Sequence[int], symbols: 
     for s, wire in enumerate(wires):
         factors = np.where(claim.places[s] == ABSORBED, 0, exponential[claim.places[s]])
         product = times(product, known.term(wire, factors, claim.forms[s], p), p, is_prime(p))
-    result = read_expression(claim.result, symbols)
+    result = read_form(claim.result, symbols)
     same(claim.outputs, result, symbols, exponential)
     if claim.absorbed is not None and value(result, {1: 0}, symbols) != claim.absorbed:
         raise NoProof("an expert answers something else for zero")
@@ -119,6 +119,8 @@ def multiplied(known: Composition, claim: Claim, wires: Sequence[int], symbols: 
 
 def squared(known: Composition, claim: Claim, wires: Sequence[int], symbols: int) -> tuple[Polynomial, int]:
     n, both = claim.order, [known.claim(wire) for wire in wires]
+    if len(both) != 2:
+        raise NoProof("an expert of squares reads two others")
     (plus_, minus), (double, other) = both, (each.order for each in both)
     sources = [known.inputs(wire) for wire in wires]
     if double != other or double not in ((n, 2 * n) if n % 2 else (2 * n,)) or len(sources[0]) != 2:
@@ -138,12 +140,20 @@ def squared(known: Composition, claim: Claim, wires: Sequence[int], symbols: int
     )  # fmt: skip
     if not right:
         raise NoProof("the tables of an expert are no quarter squares")
-    same(claim.outputs, read_expression(claim.result, symbols), symbols)
+    same(claim.outputs, read_form(claim.result, symbols), symbols)
     left, right_ = (known.term(wire, t, form, n) for wire, t, form in zip(sources[0], (a, b), claim.forms, strict=True))
     return times(left, right_, n, is_prime(n)), n
 
 
 RULES = {"sum": summed, "product": multiplied, "squares": squared}
+
+
+def read_form(text: str, modulus: int) -> Tree:
+    """A polynomial in one symbol, which is called n1."""
+    form = read_expression(text, modulus)
+    if variables_of(form) != (1,):
+        raise NoProof("a form of a claim has other variables than n1")
+    return form
 
 
 def same(table: np.ndarray, form: Tree, modulus: int, symbols: np.ndarray | None = None) -> None:

@@ -225,20 +225,26 @@ def settle_distinct(
     decided = np.all([column != UNDECIDED for column in columns], axis=0)
     if not decided.any():
         return Settled(np.full(len(decided), UNDECIDED, np.int32), np.zeros(len(decided)), Bound(np.inf, np.inf), 0.0)
-    if prod(expert.alphabets) >= 1 << 62:
-        raise NoProof("an expert reads too many terms to number its symbols")
-    codes = np.ravel_multi_index([np.where(decided, column, 0) for column in columns], expert.alphabets)
-    if prod(expert.alphabets) <= max(1 << 20, 4 * len(codes)):
-        occurring = np.zeros(prod(expert.alphabets), dtype=bool)
-        occurring[codes] = True
-        distinct = np.flatnonzero(occurring)
-        place = np.cumsum(occurring) - 1
-        inverse = place[codes]
-    else:
-        distinct, inverse = np.unique(codes, return_inverse=True)
-    found = settle_all(expert, claim, leaks, list(np.unravel_index(distinct, expert.alphabets)), last)
+    distinct, inverse = distinct_rows([np.where(decided, column, 0) for column in columns], expert.alphabets)
+    found = settle_all(expert, claim, leaks, distinct, last)
     symbols = np.where(decided, found.symbols[inverse], UNDECIDED)
     return found._replace(symbols=symbols.astype(np.int32), leads=np.where(decided, found.leads[inverse], 0))
+
+
+def distinct_rows(columns: list[np.ndarray], alphabets: tuple[int, ...]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The different rows of symbols, by columns, and for each row its number among them."""
+    choices = prod(alphabets)
+    if choices >= 1 << 62 or len(alphabets) > 32:  # too many to be numbered
+        rows, inverse = np.unique(np.stack(columns), axis=1, return_inverse=True)
+        return list(rows), inverse.reshape(-1)
+    codes = np.ravel_multi_index(columns, alphabets)
+    if choices > max(1 << 20, 4 * len(codes)):
+        distinct, inverse = np.unique(codes, return_inverse=True)
+    else:
+        occurring = np.zeros(choices, dtype=bool)
+        occurring[codes] = True
+        distinct, inverse = np.flatnonzero(occurring), (np.cumsum(occurring) - 1)[codes]
+    return list(np.unravel_index(distinct, alphabets)), inverse
 
 
 def settle_all(

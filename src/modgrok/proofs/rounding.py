@@ -27,6 +27,7 @@ import numpy as np
 from modgrok.proofs.proof import NoProof
 
 ACTIVATIONS = ("power", "relu", "gelu")
+MOST_POWER = 4000
 
 
 class Expert(NamedTuple):
@@ -58,8 +59,10 @@ class Expert(NamedTuple):
         fits = self.embed.ndim == 3 and all(array.ndim == 2 for array in self.matrices) and bool(self.matrices)
         fits = fits and all(before[-1] == after[0] for before, after in pairwise(shapes))
         fits = fits and len(self.alphabets) == shapes[0][0] and all(1 <= a <= shapes[0][1] for a in self.alphabets)
-        if not (fits and self.activation in ACTIVATIONS and 1 <= self.power <= 1000 and self.classes >= 2):
+        if not (fits and self.activation in ACTIVATIONS and self.power >= 1 and self.classes >= 2):
             raise NoProof("its shapes do not fit together")
+        if self.power > MOST_POWER:
+            raise NoProof(f"a power of {self.power} is above the {MOST_POWER} whose rounding is bounded")
         if {array.dtype for array in arrays} not in ({np.dtype("float32")}, {np.dtype("float64")}):
             raise NoProof("its weights are not all float32 or all float64")
         if not all(np.isfinite(array).all() for array in arrays) or not np.isfinite(self.beta):
