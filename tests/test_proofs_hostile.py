@@ -134,6 +134,17 @@ def test_experts_are_not_proved_in_a_precision_that_their_betas_do_not_have():
         prove(network)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_softmax_whose_exponents_round_to_more_than_1_is_not_trusted(dtype):
+    """β·logit - max is no 0 for the answer where the product is not rounded before; exp of it was infinite."""
+    network = compile("n1 n2 + n3", 3, dtype=dtype)
+    assert network.proof.holds
+    betas = (network.circuit.betas * 1e30).astype(dtype)
+    circuit = Circuit(network.circuit.experts, betas, network.circuit.wires, 3)
+    with pytest.raises(NoProof, match="may overflow"):
+        prove(Network.of_circuit(circuit, "n1 n2 + n3", 3, "exact"))
+
+
 # ------------------------------------------------------------------------------------------ claims about experts
 
 
