@@ -11,6 +11,7 @@ import pytest
 import modgrok as mg
 from modgrok import cli
 from modgrok.compiler.compiling import compile
+from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 from modgrok.networks.proving import prove, proved
@@ -93,6 +94,15 @@ def test_texts_of_a_plan_that_are_no_formulas_are_not_shown(forged):
     network = forged(plan=plan)
     assert nobody_says_proved(network) and "sum … (9 neurons)" in network._repr_html_()
     assert "n1 + n2" in compile("n1 + n2", 5)._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["\x1b[31m", "two\nlines", "x" * 301])
+def test_the_name_of_a_table_in_a_file_cannot_drive_a_terminal(tmp_path, name):
+    about, tensors = compile([[0, 1, 2], [1, 2, 0]]).stored()
+    function = about["function"] | {"name": name}
+    write_tensors(tmp_path / "named", about | {"function": function}, tensors)
+    with pytest.raises(InputError, match="names of its table must be printable"):
+        load(tmp_path / "named")
 
 
 # ------------------------------------------------------------------------------------------ rounding

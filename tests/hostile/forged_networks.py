@@ -552,7 +552,8 @@ def said(network: Network) -> Iterator[str]:
         yield "it has a proof that nobody made"
     shown = {"summary": network.summary(), "repr": repr(network), "html": network._repr_html_(),
              "proof text": network.proof_text or ""}  # fmt: skip
-    for where, text in shown.items():
+    for where, shown_text in shown.items():
+        text = shown_text.replace(network.title if network.title.isprintable() else "", "")  # a name is its table's own
         if "proved" in text.replace(ITS_FILE_SAYS, ""):
             yield f"its {where} says {text[:300]!r}"
         if any(mark in text for mark in MARKS):
