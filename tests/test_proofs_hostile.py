@@ -11,6 +11,7 @@ import pytest
 import modgrok as mg
 from modgrok import cli
 from modgrok.compiler.compiling import compile
+from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 from modgrok.networks.proving import prove, proved
@@ -95,6 +96,15 @@ def test_texts_of_a_plan_that_are_no_formulas_are_not_shown(forged):
     assert "n1 + n2" in compile("n1 + n2", 5)._repr_html_()
 
 
+@pytest.mark.parametrize("name", ["\x1b[31m", "two\nlines", "x" * 301])
+def test_the_name_of_a_table_in_a_file_cannot_drive_a_terminal(tmp_path, name):
+    about, tensors = compile([[0, 1, 2], [1, 2, 0]]).stored()
+    function = about["function"] | {"name": name}
+    write_tensors(tmp_path / "named", about | {"function": function}, tensors)
+    with pytest.raises(InputError, match="names of its table must be printable"):
+        load(tmp_path / "named")
+
+
 # ------------------------------------------------------------------------------------------ rounding
 
 
@@ -132,6 +142,17 @@ def test_experts_are_not_proved_in_a_precision_that_their_betas_do_not_have():
     network = with_weights(compile("n1 + n2", 5), 1, 1, "float32")
     with pytest.raises(NoProof, match="not all of one precision"):
         prove(network)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_softmax_whose_exponents_round_to_more_than_1_is_not_trusted(dtype):
+    """β·logit - max is no 0 for the answer where the product is not rounded before; exp of it was infinite."""
+    network = compile("n1 n2 + n3", 3, dtype=dtype)
+    assert network.proof.holds
+    betas = (network.circuit.betas * 1e30).astype(dtype)
+    circuit = Circuit(network.circuit.experts, betas, network.circuit.wires, 3)
+    with pytest.raises(NoProof, match="may overflow"):
+        prove(Network.of_circuit(circuit, "n1 n2 + n3", 3, "exact"))
 
 
 # ------------------------------------------------------------------------------------------ claims about experts

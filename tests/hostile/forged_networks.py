@@ -2,9 +2,9 @@
 
 Networks that are right, compiled or made by hand, and some that are not, are changed and written without checksums or
 with new ones. Each file is loaded and given to the kernel. The truth is what NumPy computes from the weights on every
-row, in the precision of the weights, and again with every number below the smallest normal one taken for 0, as
-processors may do. A row that is proved right must be right each time; before anything is proved, nothing may be called
-so; and what is refused is refused in one line.
+row, in the precision of the weights, and again with every number below the smallest normal one taken for 0 and with
+products that are not rounded, as processors may do. A row that is proved right must be right each time; before anything
+is proved, nothing may be called so; and what is refused is refused in one line.
 
 Small networks are proved by counting their rows. What is for large ones, waves and compositions, is tried on small ones
 as well: the kernel is told that all rows are too many.
@@ -416,7 +416,7 @@ def answered(network: Network) -> np.ndarray | None:
     """What integers say for each row of the table, below 0 where nobody knows; None for unknown words."""
     if network.function is not None:
         return np.asarray(network.function.table).reshape(-1)
-    modulus, text = network.modulus, network.expression
+    modulus, text = network.modulus, network.expression.strip()
     function = {"n2 + n1": EXPRESSIONS["n1 + n2"], "n1 + n3": EXPRESSIONS["n1 + n2"]}.get(text, EXPRESSIONS.get(text))
     if function is None:
         return None
@@ -437,7 +437,8 @@ def right_rows(network: Network, answers: np.ndarray, *, flush: bool) -> np.ndar
 
 
 def computed(network: Network, rows: np.ndarray, flush: bool) -> np.ndarray:
-    """Logits, layer by layer; with `flush` whatever falls below the smallest normal number is 0."""
+    """Logits, layer by layer; with `flush` whatever falls below the smallest normal number is 0, and β·logit is not
+    rounded before the largest is taken from it."""
     params, dtype = network.params, network.dtype
     tiny = np.finfo(dtype).tiny
 
@@ -469,7 +470,12 @@ def computed(network: Network, rows: np.ndarray, flush: bool) -> np.ndarray:
         if k + 1 == len(circuit.experts):
             return logits
         scaled_ = kept(kept(circuit.betas)[k] * logits)
-        mass = kept(np.exp(kept(scaled_ - scaled_.max(axis=1, keepdims=True))))
+        shifted = scaled_ - scaled_.max(axis=1, keepdims=True)
+        if flush:  # and where a product need not be rounded before something is taken from it, it is not
+            wide = np.longdouble if dtype == np.float64 else np.float64
+            product = np.asarray(circuit.betas)[k].astype(wide) * logits.astype(wide)
+            shifted = product - scaled_.max(axis=1, keepdims=True)
+        mass = kept(np.exp(kept(shifted)))
         signals.append(kept(mass / mass.sum(axis=1, keepdims=True)))
     raise AssertionError("a circuit has experts")
 
@@ -546,7 +552,8 @@ def said(network: Network) -> Iterator[str]:
         yield "it has a proof that nobody made"
     shown = {"summary": network.summary(), "repr": repr(network), "html": network._repr_html_(),
              "proof text": network.proof_text or ""}  # fmt: skip
-    for where, text in shown.items():
+    for where, shown_text in shown.items():
+        text = shown_text.replace(network.title if network.title.isprintable() else "", "")  # a name is its table's own
         if "proved" in text.replace(ITS_FILE_SAYS, ""):
             yield f"its {where} says {text[:300]!r}"
         if any(mark in text for mark in MARKS):

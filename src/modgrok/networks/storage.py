@@ -38,6 +38,8 @@ from modgrok.stores import DamagedError, finite_number, of_kind, open_tensors, w
 
 WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
+LONGEST_NAME = 300
+"""Of a table and of its variables: what is shown of a stranger's file."""
 
 Tensors = Callable[[str], Shaped[np.ndarray, "..."]]
 """Gives the tensor of a name."""
@@ -142,7 +144,10 @@ def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
     table = of_whole_numbers(tensor(FUNCTION), "its table")
     if table.min() < UNKNOWN:
         raise InputError(f"its table must have values of at least 0, {UNKNOWN} where unknown, got {table.min()}")
-    return from_table(table, about["modulus"], str(named["name"]), tuple(map(str, named["variables"])), "its table")
+    name, variables_ = str(named["name"]), tuple(map(str, named["variables"]))
+    if not all(text.isprintable() and len(text) <= LONGEST_NAME for text in (name, *variables_)):
+        raise InputError(f"names of its table must be printable, and have at most {LONGEST_NAME} characters")
+    return from_table(table, about["modulus"], name, variables_, "its table")
 
 
 def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:

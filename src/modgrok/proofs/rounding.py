@@ -13,7 +13,9 @@ GELU by 1.13 e and 16u(a + e) for its own evaluation; and the product with a mat
 **Reading another expert.** Its softmax is the one-hot of its answer but for a mass τ that it puts elsewhere: the
 term is off by 2τ + γ_p, relative to the largest weight of its neuron. With logits that lead by at least g, g less
 all errors, and an inverse temperature β, τ is at most c·e^(-βg) + (c + 8)u for c classes; βg is rounded too, which
-costs 4u·max|logit|. exp and tanh are trusted to 8 units.
+costs 4u·max|logit|. Where β·logit is not rounded before the largest is taken away (a fused multiplication), the
+exponent of the answer is no 0 but as much as u·β·|logit|, and exp of that may be infinite: where 4u·β·max|logit| is 1
+or more, nothing is known of the softmax. exp and tanh are trusted to 8 units.
 """
 
 from __future__ import annotations
@@ -131,9 +133,9 @@ def logit_bound(
         0 if t is None else gamma(a) + 2 * t * (1 + gamma(a)) for t, a in zip(read, expert.alphabets, strict=True)
     ]
     ideal = largest.sum(axis=0)
-    error = np.asarray(mixing) @ largest + shifts
-    error = error + gamma(len(largest)) * (ideal + error) + len(largest) * tiny
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # what is no number does not fit
+        error = np.asarray(mixing) @ largest + shifts
+        error = error + gamma(len(largest)) * (ideal + error) + len(largest) * tiny
         for matrix in expert.matrices:
             weights, n = np.abs(matrix).astype(float), len(matrix)
             fitting(ideal, error)
@@ -181,6 +183,7 @@ def softmax_leak(expert: Expert, gap: float, bound: Bound) -> float:
     """The mass that the softmax of an expert may put elsewhere than on its answer, which leads by `gap` at least."""
     unit = float(np.finfo(expert.dtype).eps) / 2
     lead = gap - 4 * unit * (bound.size + bound.error)
-    if not (lead > 0 and expert.beta > 0 and expert.beta * (bound.size + bound.error) < np.finfo(expert.dtype).max):
+    unfused = 4 * unit * expert.beta * (bound.size + bound.error)
+    if not (lead > 0 and expert.beta > 0 and unfused < 1):
         return np.inf
     return float(expert.classes * np.exp(-expert.beta * lead) * (1 + 1e-6) + (expert.classes + 8) * unit)

@@ -64,7 +64,7 @@ class Board:
         that is not cyclic it is turned place by place."""
         rows, columns = map(len, self.places)
         turned = (rows + columns) * len(self.need) * self.m // 2 if len(self.moduli) > 1 else 0
-        return (rows * columns + 12 * (rows + columns + len(self.need))) * (1 + self.m // 1024) + turned
+        return (rows * columns + 16 * (rows + columns + len(self.need))) * (1 + self.m // 1024) + turned
 
 
 class Contradiction(Exception):
