@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    from explorer_browser import explorer
+    from browser.explorer_browser import explorer
 
     with explorer(tmp_path_factory.mktemp("explorer")) as found:
         yield found
@@ -21,7 +21,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    from explorer_browser import CHROMIUM, sync_api
+    from browser.explorer_browser import CHROMIUM, sync_api
 
     with sync_api.sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
@@ -31,7 +31,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(server: Any, browser: Any) -> Iterator[Any]:
-    from explorer_browser import watched_page
+    from browser.explorer_browser import watched_page
 
     with watched_page(browser, server.address) as found:
         yield found

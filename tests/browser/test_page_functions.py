@@ -7,7 +7,7 @@ import re
 import time
 
 import pytest
-from explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
+from browser.explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
 
 import modgrok as mg
 
