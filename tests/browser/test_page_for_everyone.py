@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from browser.explorer_browser import BROWSER, PATIENCE, VIEWS, expect, open_view, open_whole_view
 
 pytestmark = BROWSER

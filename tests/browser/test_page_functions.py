@@ -7,9 +7,9 @@ import re
 import time
 
 import pytest
-from browser.explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
 
 import modgrok as mg
+from browser.explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
 
 pytestmark = BROWSER
 HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)

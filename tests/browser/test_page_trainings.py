@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+
 from browser.explorer_browser import BROWSER, PATIENCE, expect, open_view, until
 
 pytestmark = BROWSER

@@ -21,7 +21,7 @@ from modgrok.proofs.proof import _KERNEL, NoProof, Proof, TooMuchWork
 from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, running_bound, softmax_leak
 from modgrok.proofs.waves import Claim, wave_lead
 
-MOST_ROWS, MOST_CIRCUIT_ROWS = 1 << 27, 1 << 25
+MOST_ROWS, MOST_CIRCUIT_ROWS = 1 << 27, 1 << 21
 """Rows that are counted out, of a single expert and of a circuit, whose wires are kept for all rows."""
 ENUMERATION = 3e11
 """Operations that an expert's symbols may take one by one where there is a claim about its waves."""
