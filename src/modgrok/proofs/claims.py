@@ -1,5 +1,4 @@
-"""Claims read as hostile input: every field has its type and its range, every word stands in a list, all work has a
-limit.
+"""Claims read as hostile input: each field has a type and a range, each word stands in a list, all work has a limit.
 
 A claim says whether a table is h(g1 + g2 + …) over a group, with a witness or a refutation. What is not of that
 shape is `Malformed`; whether it is true is for `verdicts` to find out. Text from a file is never shown.

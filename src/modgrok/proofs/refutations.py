@@ -10,9 +10,9 @@ members as the value stands in one line. A refutation shows that this cannot be 
   pairs                   side, colours: a table that depends only on exact contingency tables; certificate: refutes it
   search                  transposed, tree: a case distinction (`trees`)
   symmetry                symmetries, core, transposed, tree: k + 1 symmetries, k the room the bounds leave, carry
-                          `core` to disjoint sets; the tree refutes that its fibres are all at their bounds rivals,
-                          rival-cells     for tables with unknown cells, about the lines `kept`: lines that differ
-                          in a known cell are rivals
+                          `core` to disjoint sets; the tree refutes that its fibres are all at their bounds
+  rivals, rival-cells     for tables with unknown cells, about the lines `kept`: lines that differ in a known cell are
+                          rivals
 """
 
 from __future__ import annotations

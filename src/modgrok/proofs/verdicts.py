@@ -1,8 +1,6 @@
-"""Whether a table is h(g1 + g2 + …) over a group: a witness compared with every cell, a refutation checked from the
-table alone.
+"""Whether a table is h(g1 + g2 + …) over a group: a witness held against every cell, a refutation against the table.
 
-    f(a, b, …) = h(g1(a) + g2(b) + …)    over Z_m1 × Z_m2 × …, with an absorbing element ∞ if the claim has one: ∞ +
-    anything = ∞
+    f(a, b, …) = h(g1(a) + g2(b) + …)    over Z_m1 × Z_m2 × …, with an absorbing element ∞ if the claim has one
 
 Cells below 0 are unknown and agree with anything. A refutation of three variables or more is about the table of one of
 them, `axis`, against all others together: if f is of the form, so is that table. Each refutation has one case for

@@ -96,8 +96,7 @@ def wave_lead(expert: Expert, claim: Claim) -> float:
 class Waves(NamedTuple):
     """An expert's neurons as waves: the frequency of each (0: none), its amplitudes (term, neuron), what it has at
     absorbed symbols (term, neuron), its readout as a complex amplitude; how far its sum over terms, and its
-    readout, can be
-    from that."""
+    readout, can be from that."""
 
     own: np.ndarray
     amplitudes: np.ndarray
