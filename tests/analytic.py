@@ -12,7 +12,7 @@ from modgrok.networks.network import Network
 
 def network_of(expert, expression, p):
     """The network of one expert."""
-    return Network.of_circuit(single(expert), expression, p, "test")
+    return Network.of_circuit(single(expert), expression, p, "exact")
 
 
 def sum_expert(p, width, coefficients, *, rng, offset=0, dtype=np.float64):

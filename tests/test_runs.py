@@ -194,6 +194,7 @@ def test_folders_that_are_not_runs_are_refused(tmp_path):
 
 @pytest.mark.parametrize("name", ["checkpoint", "snapshots"])
 def test_a_damaged_checkpoint_is_set_aside_and_its_steps_are_taken_again(unbroken, name, tmp_path, caplog):
+    caplog.set_level("WARNING", logger="modgrok")
     train_config(CONFIG, tmp_path / "run", stop=iter([False, False, True]).__next__)
     damaged = tmp_path / "run" / f"{name}.safetensors"
     damaged.write_bytes(damaged.read_bytes()[:-100])
