@@ -155,8 +155,7 @@ def fitted(angles: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarra
     """Amplitudes α with block ≈ Re(α·e^{i·angle}), and how far the columns of the block are from it."""
     if not len(angles):
         return np.zeros(block.shape[1], dtype=complex), np.zeros(block.shape[1])
-    found, off = fitted_to(np.stack([np.cos(angles), -np.sin(angles)], axis=1), block)
-    return found, off
+    return fitted_to(np.stack([np.cos(angles), -np.sin(angles)], axis=1), block)
 
 
 def fitted_to(design: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
