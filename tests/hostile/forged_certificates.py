@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import random
 import subprocess
 import sys
@@ -666,6 +667,7 @@ def run_batch(number: int) -> Tally:
     else:
         one, content = forged_content(rng)
         tally.trial("whole file", *judged_content(one, content))
+    tally.weigh(MEGABYTES)
     return tally
 
 
@@ -932,7 +934,8 @@ LARGE: dict[str, Callable[[], Any]] = {
 """Files that ask for much work: within the limits each is answered, beyond them refused."""
 
 CHILD = """
-import resource, sys, time
+import sys, time
+from tally import peak_megabytes
 from modgrok.errors import InputError
 from modgrok.separable.checking import check
 began = time.process_time()
@@ -940,12 +943,15 @@ try:
     said = check(sys.argv[1]).outcome
 except InputError as error:
     said = str(error)
-seconds, highest = time.process_time() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-if sys.platform == "linux":  # what getrusage says there may be of the process that started this one
-    with open("/proc/self/status") as status:
-        highest = next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-print(seconds, highest // 1024, len(said.splitlines()))
+print(time.process_time() - began, peak_megabytes(), len(said.splitlines()))
 """
+
+
+def in_a_child(program: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """A program in a process of its own that finds this folder's modules."""
+    found = os.environ | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])}
+    command = [sys.executable, "-c", program, *words]
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=found)
 
 
 def judged_large(name: str, *, apart: bool) -> list[str]:
@@ -964,7 +970,7 @@ def judged_large(name: str, *, apart: bool) -> list[str]:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "forged.json"
         path.write_text(json.dumps(content))
-        done = subprocess.run([sys.executable, "-c", CHILD, str(path)], capture_output=True, text=True, check=False)
+        done = in_a_child(CHILD, str(path))
     if done.returncode or done.stderr:
         return [f"ends with {done.returncode}: {done.stderr[-300:]}"]
     seconds, megabytes, lines = map(float, done.stdout.split())

@@ -117,6 +117,7 @@ class Part:
             **self.tally.to_json(),
             "mended": self.mended,
             "commit": self.commit,
+            "machine": this_machine(),
             "began": self.began,
             "ended": self.ended,
             "seconds": round(self.seconds, 1),
@@ -194,10 +195,11 @@ def recorded(stored: dict[str, Any], parts: list[Part]) -> dict[str, Any]:
     stored["parts"] |= {part.letter: part.to_json() for part in parts}
     known = dict(sorted(stored["parts"].items()))
     commits = sorted({part.get("commit", "unknown") for part in known.values()})
+    machines = sorted({part.get("machine", "unknown") for part in known.values()})
     about = {
         "about": ABOUT,
         "command": "make hostile",
-        "machine": f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}",
+        "machine": machines[0] if len(machines) == 1 else machines,
         "commit": commits[0] if len(commits) == 1 else commits,
         "began": min(part.get("began", "") for part in known.values()),
         "ended": max(part.get("ended", "") for part in known.values()),
@@ -228,6 +230,10 @@ def present_commit() -> str:
 
     changed = "+" if git("status", "--porcelain", "--", "src", "tests/hostile") else ""
     return (git("rev-parse", "--short=10", "HEAD") or "unknown") + changed
+
+
+def this_machine() -> str:
+    return f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
 def now() -> str:

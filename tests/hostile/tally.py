@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 MOST_SHOWN = 20
@@ -15,13 +17,15 @@ MOST_SHOWN = 20
 class Tally:
     """Counts of trials and of findings by category; a finding is something that breaks the rule of the harness.
 
-    `seen` counts what else the trials had, of which each may have several.
+    `seen` counts what else the trials had, of which each may have several; `megabytes` is the most that the processes
+    took which tried them, Python and all libraries included, where that was looked at.
     """
 
     tried: Counter[str] = field(default_factory=Counter)
     found: Counter[str] = field(default_factory=Counter)
     shown: list[str] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
+    megabytes: int = 0
 
     def trial(self, category: str, *problems: str) -> None:
         """One trial, and what was wrong with it."""
@@ -31,7 +35,15 @@ class Tally:
             self.shown += [f"{category}: {problem}" for problem in problems]
             del self.shown[MOST_SHOWN:]
 
+    def weigh(self, most: int) -> None:
+        """How much memory this process has ever taken; above `most` megabytes that is a finding."""
+        self.megabytes = max(self.megabytes, peak_megabytes())
+        if self.megabytes > most:
+            self.found["memory"] += 1
+            self.shown.append(f"memory: the process took {self.megabytes} MB")
+
     def add(self, other: Tally) -> None:
+        self.megabytes = max(self.megabytes, other.megabytes)
         self.tried += other.tried
         self.found += other.found
         self.seen += other.seen
@@ -43,12 +55,26 @@ class Tally:
             "found": dict(sorted(self.found.items())),
             "shown": self.shown,
             **({"seen": dict(sorted(self.seen.items()))} if self.seen else {}),
+            **({"megabytes": self.megabytes} if self.megabytes else {}),
         }
 
     @classmethod
     def from_json(cls, stored: dict[str, Any]) -> Tally:
         tried, found, seen = (Counter(stored.get(name, {})) for name in ("tried", "found", "seen"))
-        return cls(tried, found, list(stored["shown"]), seen)
+        return cls(tried, found, list(stored["shown"]), seen, stored.get("megabytes", 0))
+
+
+def peak_megabytes() -> int:
+    """The most memory that this process has held at once.
+
+    What getrusage says on Linux may be of the process that started this one, so there the kernel's own mark is read.
+    """
+    if sys.platform == "linux":
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) // 1024
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**20
 
 
 def problems_of(error: BaseException, allowed: type[BaseException]) -> Iterable[str]:

@@ -62,11 +62,11 @@ def test_a_wrong_verdict_would_be_found():
 
 @pytest.mark.usefixtures("unchecked")
 def test_networks_of_every_production_of_the_grammar_compiled_in_every_way_are_right(monkeypatch):
-    monkeypatch.setattr(compiled, "BATCH", 150)
-    tally = compiled.run_batch(0)
-    none_found(tally, 150)
+    monkeypatch.setattr(compiled, "BATCH", 50)
+    tally = compiled.run_batch(5)
+    none_found(tally, 4 * 50)
     assert set(tally.seen) == set(random_expressions.PRODUCTIONS)
-    ways = {way.name for way in compiled.ways(random.Random(0))}
+    ways = {way.name for number in range(20) for way in compiled.ways(random.Random(number))}
     assert len(ways) == 8 and ways <= set(tally.tried)
 
 
