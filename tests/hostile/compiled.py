@@ -6,7 +6,7 @@ is computed here too, by NumPy, from its weights alone; a few are asked through 
 * exact: it is given out, answers every row right, and its proof says so of as many rows as there are;
 * paper, narrow, and so often wrong: where its proof has decided a row, that is the answer, and the rows that it counts
   right, wrong and undecided are those that integers find. Modulo a composite number it may be refused, and where its
-  numbers can overflow it has no proof.
+  numbers can overflow, or a power is above 4,000, it has no proof.
 
 An error other than that, a `FaultError` first of all, and a warning is a finding.
 """
@@ -83,6 +83,14 @@ def answers(circuit: Circuit, m: int) -> np.ndarray:
     return logits.argmax(axis=1)[places(supports[-1], tuple(range(variables)), m)]
 
 
+def beyond_bounds(network: Network) -> bool:
+    """Whether there is a reason why nobody bounds the rounding of a network of the paper's, and it is the one given."""
+    overflows = "may overflow" in network.unproved and may_overflow(network.circuit)
+    return overflows or (
+        "whose rounding is bounded" in network.unproved and max(e.power for e in network.circuit.experts) > 4000
+    )
+
+
 def may_overflow(circuit: Circuit) -> bool:
     """Whether some logit can come near the largest number, as a sum of hundreds of terms to their number's power."""
     with np.errstate(over="ignore", invalid="ignore"):
@@ -129,7 +137,7 @@ def wrong_with(network: Network, case: Case, way: Way, wanted: np.ndarray, *, ja
     right = int((given == wanted).sum())
     proof, found = network.proof, []
     if proof is None:
-        if "method" in way.settings and "may overflow" in network.unproved and may_overflow(network.circuit):
+        if "method" in way.settings and beyond_bounds(network):
             return []
         return [f"no proof: {network.unproved}; right on {right} of {case.rows} rows"]
     if proof.rows != case.rows or proof.dtype != str(network.circuit.dtype):

@@ -652,6 +652,12 @@ CLAIMS: dict[str, tuple[int, Callable[[random.Random, int], Forged]]] = {
 def run_batch(number: int) -> Tally:
     """A thousand forgeries that follow from the number of the batch alone."""
     tally, rng = Tally(), random.Random(f"forged {number}")
+    with tally.weighed(MEGABYTES):
+        try_all(tally, number, rng)
+    return tally
+
+
+def try_all(tally: Tally, number: int, rng: random.Random) -> None:
     for category, (count, forge) in CLAIMS.items():
         for k in range(number * count, (number + 1) * count):
             one, table, claim = forge(rng, k)
@@ -667,8 +673,6 @@ def run_batch(number: int) -> Tally:
     else:
         one, content = forged_content(rng)
         tally.trial("whole file", *judged_content(one, content))
-    tally.weigh(MEGABYTES)
-    return tally
 
 
 def judged_claim(one: Original, table: np.ndarray, claim: Any) -> list[str]:
@@ -935,7 +939,7 @@ LARGE: dict[str, Callable[[], Any]] = {
 
 CHILD = """
 import sys, time
-from tally import peak_megabytes
+from tally import held_megabytes
 from modgrok.errors import InputError
 from modgrok.separable.checking import check
 began = time.process_time()
@@ -943,7 +947,7 @@ try:
     said = check(sys.argv[1]).outcome
 except InputError as error:
     said = str(error)
-print(time.process_time() - began, peak_megabytes(), len(said.splitlines()))
+print(time.process_time() - began, held_megabytes("VmHWM"), len(said.splitlines()))
 """
 
 

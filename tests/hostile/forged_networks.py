@@ -495,7 +495,10 @@ def activated(name: str, x: np.ndarray) -> np.ndarray:
 def run_batch(number: int) -> Tally:
     """Files that follow from the number of the batch alone."""
     tally, rng = Tally(), random.Random(f"forged networks {number}")
-    with tempfile.TemporaryDirectory() as place, warnings.catch_warnings(), known_shapes():
+    originals()
+    with (
+        tempfile.TemporaryDirectory() as place, warnings.catch_warnings(), known_shapes(), tally.weighed(MEGABYTES),
+    ):  # fmt: skip
         warnings.simplefilter("error")
         path = Path(place) / "forged.safetensors"
         for k in range(number * BATCH, (number + 1) * BATCH - 4):
@@ -510,7 +513,6 @@ def run_batch(number: int) -> Tally:
         if number % EVERY_LARGE == 0:
             name = list(LARGE)[number // EVERY_LARGE % len(LARGE)]
             tally.trial(f"large: {name}", *judged_large(path, name))
-    tally.weigh(MEGABYTES)
     return tally
 
 
@@ -561,7 +563,7 @@ far it is, but not more memory than others."""
 
 CHILD = """
 import sys, time
-from tally import peak_megabytes
+from tally import held_megabytes
 from modgrok.networks.proving import prove
 from modgrok.networks.storage import load
 from modgrok.proofs.proof import NoProof
@@ -572,7 +574,7 @@ try:
     holds = prove(network).holds
 except NoProof:
     holds = False
-print(seconds, peak_megabytes(), holds)
+print(seconds, held_megabytes("VmHWM"), holds)
 """
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,8 @@ MOST_SHOWN = 20
 class Tally:
     """Counts of trials and of findings by category; a finding is something that breaks the rule of the harness.
 
-    `seen` counts what else the trials had, of which each may have several; `megabytes` is the most that the processes
-    took which tried them, Python and all libraries included, where that was looked at.
+    `seen` counts what else the trials had, of which each may have several; `megabytes` is the most that a batch
+    took beyond what its process held before, where that was looked at.
     """
 
     tried: Counter[str] = field(default_factory=Counter)
@@ -35,12 +35,15 @@ class Tally:
             self.shown += [f"{category}: {problem}" for problem in problems]
             del self.shown[MOST_SHOWN:]
 
-    def weigh(self, most: int) -> None:
-        """How much memory this process has ever taken; above `most` megabytes that is a finding."""
-        self.megabytes = max(self.megabytes, peak_megabytes())
+    @contextmanager
+    def weighed(self, most: int) -> Iterator[None]:
+        """How much memory this process takes in the meantime, beyond what it holds; above `most` MB is a finding."""
+        before = held_megabytes("VmRSS", forget=True)
+        yield
+        self.megabytes = max(self.megabytes, held_megabytes("VmHWM") - before)
         if self.megabytes > most:
             self.found["memory"] += 1
-            self.shown.append(f"memory: the process took {self.megabytes} MB")
+            self.shown.append(f"memory: the process took {self.megabytes} MB more")
 
     def add(self, other: Tally) -> None:
         self.megabytes = max(self.megabytes, other.megabytes)
@@ -64,17 +67,14 @@ class Tally:
         return cls(tried, found, list(stored["shown"]), seen, stored.get("megabytes", 0))
 
 
-def peak_megabytes() -> int:
-    """The most memory that this process has held at once.
-
-    What getrusage says on Linux may be of the process that started this one, so there the kernel's own mark is read.
-    """
-    if sys.platform == "linux":
-        status = Path("/proc/self/status").read_text(encoding="utf-8")
-        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) // 1024
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 2**20
+def held_megabytes(line: str, *, forget: bool = False) -> int:
+    """What Linux says that this process holds (VmRSS) or has held at most (VmHWM), which it can be told to forget."""
+    if not Path("/proc/self/clear_refs").exists():
+        return 0
+    if forget:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    return int(next(found.split()[1] for found in status.splitlines() if found.startswith(line))) // 1024
 
 
 def problems_of(error: BaseException, allowed: type[BaseException]) -> Iterable[str]:
