@@ -567,14 +567,14 @@ from tally import held_megabytes
 from modgrok.networks.proving import prove
 from modgrok.networks.storage import load
 from modgrok.proofs.proof import NoProof
-began = time.process_time()
+before, began = held_megabytes("VmRSS"), time.process_time()
 network = load(sys.argv[1])
 seconds = time.process_time() - began
 try:
     holds = prove(network).holds
 except NoProof:
     holds = False
-print(seconds, held_megabytes("VmHWM"), holds)
+print(seconds, held_megabytes("VmHWM") - before, holds)
 """
 
 
