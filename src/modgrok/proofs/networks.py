@@ -21,15 +21,15 @@ from modgrok.proofs.proof import _KERNEL, NoProof, Proof, TooMuchWork
 from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, running_bound, softmax_leak
 from modgrok.proofs.waves import Claim, wave_lead
 
-MOST_ROWS, MOST_CIRCUIT_ROWS = 1 << 27, 1 << 21
-"""Rows that are counted out, of a single expert and of a circuit, whose wires are kept for all rows."""
+MOST_ROWS, MOST_CIRCUIT_ROWS, MOST_KEPT = 1 << 27, 1 << 21, 1 << 25
+"""Rows that are counted out, of a single expert and of a circuit, whose wires are kept for all rows: so many symbols."""
 ENUMERATION = 3e11
 """Operations that an expert's symbols may take one by one where there is a claim about its waves."""
 MOST_WORK = 6e12
 """Operations that they may take where there is none: some minutes."""
-CHUNK = 1 << 22
+CHUNK = 1 << 21
 """Logits that are computed at once."""
-ANSWERS = 1 << 18
+ANSWERS = 1 << 17
 """Right answers, which are Python integers, that are computed at once."""
 LARGEST_LEAK = 1e-4
 """Of a softmax that others read; an answer that leaks more is undecided for them."""
@@ -116,7 +116,10 @@ class Typed(NamedTuple):
 
 def countable(circuit: Circuit) -> bool:
     """Whether its rows can be counted out."""
-    return circuit.rows <= (MOST_ROWS if len(circuit.experts) == 1 else MOST_CIRCUIT_ROWS)
+    experts = len(circuit.experts)
+    if experts == 1:
+        return circuit.rows <= MOST_ROWS
+    return circuit.rows <= MOST_CIRCUIT_ROWS and circuit.rows * experts <= MOST_KEPT
 
 
 def needs_claims(circuit: Circuit) -> bool:
@@ -196,6 +199,8 @@ def settled_rows(circuit: Circuit, claims: Sequence[Claim], progress: Progress) 
             return
         signals.append(settled.symbols)
         leaks.append(settled.leak)
+        for wire in set(range(variables, len(signals))).difference(*circuit.wires[k + 1 :]):
+            signals[wire] = None  # nobody reads it any more
         progress((k + 1) * rows // len(circuit.experts), rows)
 
 

@@ -31,8 +31,8 @@ from modgrok.proofs.claims import (
 from modgrok.proofs.proof import _KERNEL, NoProof, VerdictProof
 from modgrok.proofs.refutations import Merged, Rows, line_counts, refutes_case, refutes_partial
 
-WORK = 12_000_000
-"""Steps that one claim may take: a second or two."""
+WORK = 9_000_000
+"""Steps that one claim may take: about a second."""
 MOST_CELLS = 1 << 24
 
 
