@@ -21,12 +21,12 @@ import numpy as np
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.field import factors_text, is_prime
+from modgrok.base.files import write_json
 from modgrok.compiler.choosing import priced
 from modgrok.compiler.compiling import ExactSettings, compile_exact
 from modgrok.compiler.plan import plan_by_remainders
 from modgrok.compiler.planner import Planner, prime_powers
 from modgrok.compiler.steps import Plan
-from modgrok.files import write_json
 from modgrok.networks.network import Network
 
 COMPOSITES = [m for m in range(4, 61) if not is_prime(m)]

@@ -27,8 +27,9 @@ from decision_tables import FIBRES, GRID_PRIMES, KINDS, NAMED, PLACES, grid, pla
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.files import read_json, write_json
-from modgrok.separable import classify_table, decide, search
+from modgrok.base.files import read_json, write_json
+from modgrok.separable import classify_table, decide
+from modgrok.separable.procedures import search
 
 PLANTED_PRIMES = (7, 11, 13, 17, 19, 23)
 

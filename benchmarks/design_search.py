@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 
-from modgrok.files import whole_file
+from modgrok.base.files import whole_file
 
 RESULTS = Path(__file__).parent / "results" / "design_search.json"
 EXACT = 1e-20

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from modgrok.base.files import whole_file
 from modgrok.censuses.store import read_annotated
 from modgrok.explorer.censuses import COLUMNS, SAMPLE, with_ratios
-from modgrok.files import whole_file
 from modgrok.training.presets import DEFAULTS
 
 DIGITS = 3

@@ -20,8 +20,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
-
-from modgrok.explorer.client import Explorer
+from explorer_client import Explorer
 
 PATHS = (
     "/",

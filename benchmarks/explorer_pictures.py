@@ -17,10 +17,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from urllib.parse import urlencode
 
+from explorer_client import Explorer
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
-
-from modgrok.explorer.client import Explorer
 
 THEMES = ("light", "dark")
 DESK, PHONE = {"width": 1280, "height": 900}, {"width": 390, "height": 844}

@@ -22,9 +22,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from explorer_client import Explorer
 
-from modgrok.explorer.client import Explorer
-from modgrok.results import json_text
+from modgrok.base.results import json_text
 
 MODULI = (97, 113)
 TRAINED = {"expression": "n1 n2", "mod": 97}

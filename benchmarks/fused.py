@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from modgrok.files import write_json
+from modgrok.base.files import write_json
 from modgrok.networks.models import Power
 from modgrok.training import fused_step
 from modgrok.training.bench import machine

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.files import whole_file
 from modgrok.figures.film import save_animation
 from modgrok.figures.inspection import figure_makers
 from modgrok.figures.style import Figure
-from modgrok.files import whole_file
 from modgrok.networks.network import Network
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig

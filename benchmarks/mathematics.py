@@ -17,7 +17,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from modgrok.files import write_json
+from modgrok.base.files import write_json
 from modgrok.inspection.logits import logits_view
 from modgrok.training.checkpoints import Training, begin
 from modgrok.training.config import TrainConfig

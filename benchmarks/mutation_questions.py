@@ -175,8 +175,8 @@ def answers(circuit: Any, rows: np.ndarray) -> np.ndarray:
 
 def ask_compiler(question: Compiled) -> dict[str, Any]:
     """right, wrong (and whether it is called proved), refused by the kernel, or crashed; see `mutations.py`."""
+    from modgrok.base.errors import FaultError
     from modgrok.compiler.compiling import compile as compiled
-    from modgrok.errors import FaultError
 
     try:
         network = compiled(question.function, question.mod, **question.settings)

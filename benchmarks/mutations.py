@@ -33,18 +33,20 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from brute_force import in_class_by_force
 from mutation_questions import IMPORTS, Decided, verdicts
 
 import modgrok
-from modgrok.files import read_json, write_json
-from modgrok.separable.brute_force import in_class_by_force
+from modgrok.base.files import read_json, write_json
 
 ROOT, HERE = Path(modgrok.__file__).parent, Path(__file__).parent
 FILES = {
     "compiler": "planner plan steps choosing exact_weights phases margins compiling random_weights",
     "algebra": "expression field polynomial",
-    "separable": "decision reduction obstructions search propagation trails pairs automorphisms symmetric partial "
-    "several grouping orders products small_powers algebraic phases climbing columns integrals",
+    "separable": "decision",
+    "separable/procedures": "obstructions search propagation trails pairs symmetric several small_powers algebraic "
+    "phases climbing columns integrals",
+    "separable/reductions": "reduction automorphisms partial grouping orders products",
 }
 MODULES = [f"{room}/{name}.py" for room, names in FILES.items() for name in names.split()]
 DOOR = {"given_out", "proved", "compile_exact", "compile_paper", "compile_table", "read_function"}

@@ -16,7 +16,7 @@ import numpy as np
 from modgrok.censuses import store
 from modgrok.censuses.law import Columns, columns_of, settings_of
 from modgrok.loss_law.calibration import calibration
-from modgrok.loss_law.law import SETTING, holds, odds, reference_odds
+from modgrok.loss_law.formula import SETTING, holds, odds, reference_odds
 
 FOLDER = Path(__file__).parent / "census"
 

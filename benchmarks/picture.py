@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from modgrok.files import whole_file
+from modgrok.base.files import whole_file
 from modgrok.reproduction.records import read_recorded
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "mathematics.png"

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.random import Generator
 
 import modgrok as mg
-from modgrok.files import read_json, write_json
+from modgrok.base.files import read_json, write_json
 
 Row = dict[str, Any]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.censuses import law, store
 from modgrok.figures.style import FILE_DPI
-from modgrok.files import read_json, whole_file, write_text
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import trainings

@@ -19,7 +19,7 @@ import numpy as np
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.files import write_json
+from modgrok.base.files import write_json
 from modgrok.separable import Verdict, decide
 
 POLYNOMIALS = (

@@ -10,8 +10,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.figures.style import FILE_DPI
-from modgrok.files import read_json, whole_file, write_text
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.rest import FALL, POINTS, RISE, level
 from modgrok.reproduction.strong import stored_result, summarise

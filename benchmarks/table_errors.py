@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.files import write_json
 from modgrok.censuses import neighbourhood, store
 from modgrok.censuses.law import Columns, columns_of
-from modgrok.files import write_json
 from modgrok.loss_law.from_table import coordinates, trainings
 
 FOLDER = Path(__file__).parent / "census" / "large"

@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from brute_force import group_table, in_class_by_force
 from decision_tables import KINDS, places
 
-from modgrok.files import read_json, write_json
+from modgrok.base.files import read_json, write_json
 from modgrok.separable import check_obstruction, check_witness, smallest_group
-from modgrok.separable.brute_force import group_table, in_class_by_force
-from modgrok.separable.grouping import decide_grouped, one_against_rest
+from modgrok.separable.reductions.grouping import decide_grouped, one_against_rest
 
 Moduli = tuple[int, ...]
 FAMILIES = ("additive", "multiplicative", "products", "partial", "three", "orders")

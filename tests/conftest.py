@@ -68,7 +68,7 @@ if os.environ.get("MODGROK_SHAPES") != "off":
     jaxtyped, jaxtyping.jaxtyped = jaxtyping.jaxtyped, checked
     jaxtyping.install_import_hook("modgrok", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
 
-from modgrok import progress  # noqa: E402
+from modgrok.base import progress  # noqa: E402
 
 # Signs of life come after seconds of work, so they would come or not as the machine is busy or not.
 progress.QUIET_SECONDS = 3600.0

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import modgrok as mg
-from modgrok.results import Result
+from modgrok.base.results import Result
 
 
 def kinds() -> dict[str, type]:

@@ -8,5 +8,5 @@ SIGN_OF_LIFE = re.compile(r"^.+: .+ \(\d+ s\)\n", re.MULTILINE)
 
 
 def said(stderr: str) -> str:
-    """What stands in a standard error, without the lines that come where work takes seconds (`modgrok.progress`)."""
+    """What stands in a standard error, without the lines that come where work takes seconds (`base.progress`)."""
     return SIGN_OF_LIFE.sub("", stderr)

@@ -6,8 +6,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from modgrok.base.errors import InputError
 from modgrok.censuses.families import FAMILIES, check_family, make_table
-from modgrok.errors import InputError
 from modgrok.separable import classify_table
 
 TEMPLATE = "{a}x^2 y + {b}y^2"

@@ -11,17 +11,17 @@ from planted_census import plant
 from rich.console import Console
 
 from modgrok import cli
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json
+from modgrok.base.stores import read_columns
 from modgrok.censuses import law, neighbourhood, outcomes, predictors, store
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report
 from modgrok.commands import census as command
-from modgrok.errors import InputError
-from modgrok.files import read_json
 from modgrok.loss_law.calibration import read_calibration
+from modgrok.loss_law.formula import DRIFT, random_odds
 from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
-from modgrok.loss_law.law import DRIFT, random_odds
-from modgrok.stores import read_columns
 
 
 @pytest.fixture(scope="module")

@@ -4,11 +4,11 @@ from collections import Counter
 
 import pytest
 
+from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
 from modgrok.censuses.part_training import prepared, preparing_processes
 from modgrok.censuses.parts import LARGEST_PART, LEAST_PARTS, PART_WORK, padded_rows, parts, slice_of, work
 from modgrok.censuses.plan import plan_from
-from modgrok.errors import InputError
 
 TABLES = {"random": 40, "two-monomials": 30}
 

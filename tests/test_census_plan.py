@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table, own_functions
 from modgrok.censuses.plan import load_plan, plan_from
-from modgrok.errors import InputError
 
 SETTINGS = {"moduli": [11, 13], "widths": [20], "fractions": [0.5, 1]}
 PLAN = {"steps": [10, 20], "tables": {"two-monomials": 3, "{a}x + {b}y^2": 2}, "settings": [SETTINGS]}

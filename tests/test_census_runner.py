@@ -12,18 +12,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from modgrok.base.errors import InputError
+from modgrok.base.workers import in_window
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.families import make_table
 from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
-from modgrok.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.separable import redundancy
 from modgrok.training.config import hyper
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Shape
-from modgrok.workers import in_window
 
 PLAN = plan_from(
     {

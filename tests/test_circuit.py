@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import circuits
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, check_circuit, expert_logits, single
 
 pytestmark = pytest.mark.usefixtures("strict_types")

@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 from modgrok.answers.classifying import classify as ask
+from modgrok.base.errors import InputError
 from modgrok.commands import classify
 from modgrok.commands.common import csv_text
-from modgrok.errors import InputError
 
 
 def run(*words: str) -> dict:

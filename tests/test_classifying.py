@@ -11,7 +11,7 @@ from modgrok.algebra.polynomial import table
 from modgrok.answers import probe as probing
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.wording import in_line, will_it_learn
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.separable import check_obstruction, check_witness
 from modgrok.separable.classification import Classification

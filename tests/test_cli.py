@@ -15,11 +15,12 @@ from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
 from rich.console import Console
 from streams import said
 
-from modgrok import __version__, cli, progress
+from modgrok import __version__, cli
+from modgrok.base import progress
+from modgrok.base.errors import InputError
+from modgrok.base.progress import progress_bar
 from modgrok.commands import compile as compile_command
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.errors import InputError
-from modgrok.progress import progress_bar
 
 SUM = ("compile", "n1 + 2n2", "--mod", "11", "--method", "paper", "--add-width", "300")
 

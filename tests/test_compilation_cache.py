@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 import pytest
 from streams import said
 
-from modgrok.compilation_cache import cache_folder
+from modgrok.base.compilation_cache import cache_folder
 
 TRAIN = """
 import json, sys
@@ -37,7 +37,7 @@ print(len(hits))
 TOLD = """
 import json, os, sys
 {before}
-from modgrok.compilation_cache import use_compilation_cache
+from modgrok.base.compilation_cache import use_compilation_cache
 {between}
 use_compilation_cache()
 import jax

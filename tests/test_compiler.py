@@ -11,9 +11,9 @@ from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS, VALID, V
 
 import modgrok as mg
 from modgrok.algebra.expression import parse
+from modgrok.base.errors import ExpressionError, InputError
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.compiler.plan import plan_by_terms
-from modgrok.errors import ExpressionError, InputError
 
 SEVERAL_EXPERTS = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3"
 

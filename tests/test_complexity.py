@@ -5,7 +5,7 @@ import pytest
 
 from modgrok.censuses.families import expression_values, make_table
 from modgrok.separable import redundancy
-from modgrok.separable.complexity import (
+from modgrok.separable.measures.complexity import (
     answered_by_rows,
     coincidences,
     effective_rank,

@@ -14,10 +14,10 @@ from perfect_experts import perfect_expert
 
 import modgrok as mg
 from modgrok.algebra.expression import read
+from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.compiler.choosing import groupings
 from modgrok.compiler.compiling import ExactSettings, assemble, compile_exact
-from modgrok.errors import InputError
 from modgrok.networks.export import export
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load

@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.training import data
 
 

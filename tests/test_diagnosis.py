@@ -7,7 +7,7 @@ import pytest
 
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose, passed_at
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 CONFIG = TrainConfig("n1 n2", 97)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.inspection.order import function_order
 from modgrok.networks.models import Power
 from modgrok.training import ensemble

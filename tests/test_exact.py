@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
+from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import ExactSettings as Settings
 from modgrok.compiler.compiling import compile_exact, enough_margin
 from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
 from modgrok.compiler.margins import expert_margins, logit_bound, step_margin
 from modgrok.compiler.plan import plan_by_shape
 from modgrok.compiler.steps import ABSORBED, Plan, Step
-from modgrok.errors import InputError
 from modgrok.networks.circuit import batch_logits, single
 from modgrok.networks.verification import verify
 from modgrok.reproduction.table1 import POLYNOMIALS

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
+from modgrok.base.errors import InputError
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import (
     Waves,
@@ -19,7 +20,6 @@ from modgrok.compiler.random_weights import (
     table_amplitude,
 )
 from modgrok.compiler.steps import sum_step
-from modgrok.errors import InputError
 from modgrok.networks.circuit import single
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify

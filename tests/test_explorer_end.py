@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
 
+from explorer_client import PATIENCE, Explorer
+
 from modgrok import cli
-from modgrok.explorer.client import PATIENCE, Explorer
 from modgrok.explorer.workers import environment
 
 pytestmark = [

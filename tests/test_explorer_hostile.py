@@ -15,8 +15,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
 
+from explorer_client import PATIENCE, Explorer
+
 from modgrok.explorer import server as routes
-from modgrok.explorer.client import PATIENCE, Explorer
 from modgrok.explorer.server import MOST_STREAMS
 from modgrok.explorer.words import TAKEN
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.explorer import events as stream
 from modgrok.explorer import serving
 from modgrok.explorer.guard import Guard

@@ -10,9 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
-from modgrok.explorer import censuses, functions, networks, papers, settings, views
-from modgrok.training.runs import train
+from modgrok.base.errors import InputError
+from modgrok.explorer import censuses, functions, network_answers, papers, settings, views
+from modgrok.training.train import train
 
 PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
 
@@ -68,7 +68,7 @@ def set_of(lines, k, across):
 
 def test_the_flow_of_an_input_ends_in_the_value_that_integers_give_and_frequencies_add_up():
     for method, n in (("exact", (4, 6)), ("exact", (0, 5))):
-        found = asked(networks.flow, expression="2n1^2 n2 + n1", mod="7", method=method, n=f"{n[0]},{n[1]}")
+        found = asked(network_answers.flow, expression="2n1^2 n2 + n1", mod="7", method=method, n=f"{n[0]},{n[1]}")
         value = (2 * n[0] ** 2 * n[1] + n[0]) % 7
         assert found["value"] == found["expected"] == value and found["correct"] and found["row"] == list(n)
         logits = floats(found["logits"])
@@ -82,11 +82,11 @@ def test_the_flow_of_an_input_ends_in_the_value_that_integers_give_and_frequenci
 
 
 def test_a_network_s_graph_has_every_wire_and_its_expert_s_waves_are_its_weights():
-    found = asked(networks.network, expression="n1 n2 + n1", mod="7", frequencies="minimal")
+    found = asked(network_answers.network, expression="n1 n2 + n1", mod="7", frequencies="minimal")
     ids = [node["id"] for node in found["graph"]["nodes"]]
     assert ids[:2] == ["n1", "n2"] and found["graph"]["output"] == ids[-1]
     assert all(source in ids and target in ids for source, target in found["graph"]["edges"])
-    one = asked(networks.expert, expression="3n1 + n2", mod="7")
+    one = asked(network_answers.expert, expression="3n1 + n2", mod="7")
     waves = floats(one["waves"]).reshape(len(one["shown"]), len(one["blocks"]), one["period"])
     neurons, place = one["neurons"], np.arange(7)
     for row, k in ((row, k) for row, k in zip(waves, one["shown"], strict=True) if neurons["frequency"][k]):

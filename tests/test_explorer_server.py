@@ -15,8 +15,9 @@ import pytest
 
 pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
 
+from explorer_client import Explorer
+
 from modgrok import cli
-from modgrok.explorer.client import Explorer
 
 LINUX = sys.platform.startswith("linux")
 TINY = {"width": 8, "steps": 60, "snapshots": 4}

@@ -16,15 +16,15 @@ from lookup_model import lookup, untrained
 from safetensors.numpy import load_file
 from scipy.special import softmax
 
+from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.compiler.compiling import compile_exact
-from modgrok.errors import InputError
 from modgrok.networks import torch_source as torch_source_module
 from modgrok.networks.export import Exported, export
 from modgrok.networks.models import Mlp, Rows, Transformer
 from modgrok.networks.storage import load
 from modgrok.networks.torch_source import torch_source
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 TEXT, P = "2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", 97
 ROWS = np.array([(a, b) for a in range(P) for b in range(P)])

@@ -30,7 +30,7 @@ from modgrok.algebra.expression import (
     variables,
 )
 from modgrok.algebra.polynomial import evaluate, reduce
-from modgrok.errors import ExpressionError, InputError
+from modgrok.base.errors import ExpressionError, InputError
 
 X, Y, Z = Variable(1), Variable(2), Variable(3)
 

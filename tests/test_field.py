@@ -21,7 +21,7 @@ from modgrok.algebra.field import (
     powers,
     reduce_exponent,
 )
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 
 def sieve(limit: int) -> list[int]:

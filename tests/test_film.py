@@ -17,7 +17,7 @@ from modgrok.networks.models import Transformer
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 STEPS = (0, 5, 40)
 

@@ -12,7 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 
 import modgrok as mg
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 FILES = Path(__file__).parent / "fixtures" / "format1"
 NAMES = ("compiled", "mix", "power", "mlp", "transformer")

@@ -11,7 +11,7 @@ import pytest
 
 from modgrok.algebra.function import read_function
 from modgrok.algebra.table_files import read_table
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 SUM = [[0, 1, 2, 3], [1, 2, 3, 4], [2, 3, 4, 5]]
 """n1 + n2 for three rows and four columns."""

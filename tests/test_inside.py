@@ -10,8 +10,8 @@ import pytest
 from lookup_model import lookup, untrained
 from scipy.special import softmax
 
+from modgrok.base.errors import InputError
 from modgrok.cli import main
-from modgrok.errors import InputError
 from modgrok.inspection.inside import inside_view, whole_inside
 from modgrok.networks.models import Mlp, Transformer
 from modgrok.networks.models.transformer import HEADS

@@ -12,9 +12,9 @@ import pytest
 from analytic import network_of, product_expert, sum_expert
 from rich.console import Console
 
+from modgrok.base.errors import InputError
 from modgrok.commands import inspect as command
 from modgrok.compiler.compiling import compile as modgrok_compile
-from modgrok.errors import InputError
 from modgrok.figures.inspection import inspection_figures
 from modgrok.inspection import snap as module
 from modgrok.inspection.experts import inspect_expert
@@ -27,7 +27,7 @@ from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 
 def table_of(function, p, variables=2):

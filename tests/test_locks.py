@@ -13,14 +13,14 @@ from types import SimpleNamespace
 
 import pytest
 
-from modgrok import locks
+from modgrok.base import locks
+from modgrok.base.errors import InputError
+from modgrok.base.locks import RUNNING, holder, locked
 from modgrok.censuses import runner
-from modgrok.errors import InputError
-from modgrok.locks import RUNNING, holder, locked
 from modgrok.report.reproducing import paper
 from modgrok.training.config import TrainConfig
-from modgrok.training.runs import train_config
 from modgrok.training.sweeps import sweep
+from modgrok.training.train import train_config
 
 PATIENCE = 120
 """Seconds until a test gives up on others, which may be stopped at any line of theirs."""
@@ -28,7 +28,7 @@ HOLD = """
 import sys
 import threading
 from pathlib import Path
-from modgrok.locks import locked
+from modgrok.base.locks import locked
 with locked(Path(sys.argv[1]), *sys.argv[2:]):
     print("held", flush=True)
     sys.stdin.read()

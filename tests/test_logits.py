@@ -13,7 +13,7 @@ from modgrok.inspection import logits as module
 from modgrok.inspection.inspecting import inspect_network
 from modgrok.inspection.logits import key_frequencies_of, logits_view
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 P = 11
 

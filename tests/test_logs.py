@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from modgrok.errors import InputError
-from modgrok.training.runs import train
+from modgrok.base.errors import InputError
+from modgrok.training.train import train
 
 SMALL = {"mod": 5, "width": 8, "steps": 30}
 

@@ -11,11 +11,11 @@ from cases import VALID, Valid
 from perfect_experts import perfect_expert
 
 from modgrok.algebra.expression import read
+from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.commands.mix import advice, shares_words
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
-from modgrok.errors import InputError
 from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load

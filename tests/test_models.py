@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.inspection.order import natural_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.circuit import Expert
@@ -25,8 +25,8 @@ from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS
-from modgrok.training.runs import train, train_config
 from modgrok.training.steps import Shape
+from modgrok.training.train import train, train_config
 
 INPUTS = jnp.array(list(product(range(5), repeat=2)))
 KEY = jax.random.key(3)

@@ -73,11 +73,11 @@ def test_a_wrong_network_is_seen_where_the_kernel_is_not_asked(mutations):
 
 def test_a_verdict_of_a_faulty_search_is_refused(mutations):
     """A line too many is counted, so that a table of the form is called none."""
-    source = (mutations.ROOT / "separable/obstructions.py").read_text(encoding="utf-8")
+    source = (mutations.ROOT / "separable/procedures/obstructions.py").read_text(encoding="utf-8")
     assert source.count("if max(reduced.shape) > order else None") == 1
     changed = source.replace("max(reduced.shape) > order else", "max(reduced.shape) + 1 > order else")
     (question,) = [each for each in mutations.verdicts() if each.name == "decide planted 7 × 7 over Z_7"]
-    wanted = {"module": "modgrok.separable.obstructions", "source": changed, "only": [question.name]}
+    wanted = {"module": "modgrok.separable.procedures.obstructions", "source": changed, "only": [question.name]}
     answers = [mutations.ask(each, 300)["questions"][question.name] for each in ({"only": [question.name]}, wanted)]
     assert mutations.judge(question, answers[0], answers[0])["outcome"] == "as before"
     assert mutations.judge(question, answers[1], answers[0])["outcome"] == "refused", answers[1]

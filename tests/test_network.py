@@ -17,14 +17,14 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from strategies import networks
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, whole_file, write_json
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.errors import InputError
-from modgrok.files import read_json, whole_file, write_json
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import CircuitModel
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 # The folder is shared by the examples of a property test, each of which overwrites its one file.
 IN_ONE_FOLDER = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

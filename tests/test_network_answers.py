@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import modgrok as mg
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks import network as module
 from modgrok.networks.models import MODELS
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import modgrok as mg
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.models import MODELS, Blocks, Model
 from modgrok.networks.models.base import normal
 from modgrok.training.config import TrainConfig

@@ -10,14 +10,14 @@ import pytest
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
+from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
 from modgrok.censuses.part_training import prepared
-from modgrok.errors import InputError
 from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Blocks
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 
 def logarithm(p: int) -> dict[int, int]:

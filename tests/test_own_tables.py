@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.function import read_function
+from modgrok.base.errors import InputError
 from modgrok.cli import main
-from modgrok.errors import InputError
 from modgrok.inspection.order import order_of_table, sized_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.export import export
@@ -22,7 +22,7 @@ from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.inspecting import inspect
 from modgrok.training.run_folder import default_folder, load_config
-from modgrok.training.runs import load_run, resume, train
+from modgrok.training.train import load_run, resume, train
 
 RNG = np.random.default_rng(7)
 WHOLE = RNG.integers(0, 6, (4, 5))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from pictures import is_drawn
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.figures.style import Figure
 from modgrok.reproduction import endtoend as item
 from modgrok.reproduction import endtoend_control as control

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from strong_rows import strong_rows
 
+from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
 from modgrok.figures import figure1, inspection, law, strong, training, widths
 from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from modgrok import cli
+from modgrok.base.errors import InputError
 from modgrok.commands.paper import column_widths
-from modgrok.errors import InputError
 from modgrok.figures.style import Figure
 from modgrok.report import reproducing
 from modgrok.report.reproducing import paper

@@ -12,7 +12,7 @@ import pytest
 from strong_rows import strong_points as points
 from strong_rows import strong_rows as rows
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result, strong_words
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.rest import Outcome, learned_at, outcome_of

@@ -4,6 +4,7 @@ from math import pi
 import numpy as np
 import pytest
 
+from modgrok.base.errors import InputError
 from modgrok.compiler.phases import (
     best_design,
     compact_design,
@@ -12,7 +13,6 @@ from modgrok.compiler.phases import (
     narrow_design,
     real_design,
 )
-from modgrok.errors import InputError
 
 EXACT = [exact_design(terms) for terms in range(1, 7)] + [narrow_design()] + [best_design(s) for s in (1, 2, 3, 4)]
 

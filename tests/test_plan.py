@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
+from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms
 from modgrok.compiler.steps import ABSORBED, Plan
-from modgrok.errors import InputError
 
 PLANNERS = {
     "terms, flat": lambda tree, p: plan_by_terms(tree, p, flat=True),

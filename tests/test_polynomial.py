@@ -25,7 +25,7 @@ from modgrok.algebra.polynomial import (
     table_work,
     value_table,
 )
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)
 CELLS = 2_000

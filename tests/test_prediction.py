@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from modgrok.answers.classifying import classify
-from modgrok.files import write_json
+from modgrok.base.files import write_json
 from modgrok.loss_law.calibration import SettingOdds, calibration, read_calibration
 from modgrok.loss_law.curve import BINS, cross_validated, fit_curve, with_interval
 from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.formula import expected_from_loss, odds, random_odds
 from modgrok.loss_law.from_table import COORDINATES, TableLaw, Trainings, expected_at, trainings
-from modgrok.loss_law.law import expected_from_loss, odds, random_odds
 from modgrok.training.config import TrainConfig
 
 CONFIG = TrainConfig("n1 n2", 97)

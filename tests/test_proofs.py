@@ -15,10 +15,10 @@ import pytest
 import modgrok as mg
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
+from modgrok.base.errors import FaultError
 from modgrok.compiler import compiling, planner
 from modgrok.compiler.choosing import best_plan
 from modgrok.compiler.compiling import ExactSettings, claims_of, enough_margin, finish
-from modgrok.errors import FaultError
 from modgrok.networks.circuit import Expert as Weights
 from modgrok.networks.circuit import single
 from modgrok.networks.network import Network

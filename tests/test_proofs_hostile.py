@@ -10,8 +10,9 @@ import pytest
 
 import modgrok as mg
 from modgrok import cli
+from modgrok.base.errors import InputError
+from modgrok.base.stores import write_tensors
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 from modgrok.networks.proving import prove, proved
@@ -21,7 +22,6 @@ from modgrok.proofs.expressions import read_expression, value_table
 from modgrok.proofs.proof import NoProof, TooMuchWork
 from modgrok.proofs.verdicts import prove_verdict
 from modgrok.separable.checking import FORMAT
-from modgrok.stores import write_tensors
 
 OLD = {"holds": True, "dtype": "float64", "margin": 1.0, "error_bound": 1e-14, "experts": [{"margin": 1.0}]}
 """What version 0.2 wrote into the file of a network that it had proved."""

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from modgrok.base.errors import InputError
+from modgrok.base.ray_workers import RayWorkers
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.plan import plan_from
-from modgrok.errors import InputError
-from modgrok.ray_workers import RayWorkers
 from modgrok.training import sweep_plan, sweeps
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")

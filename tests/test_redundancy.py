@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from separable_cases import CASES, table_of
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.separable import redundancy, redundancy_of_split
-from modgrok.separable.redundancy import twins_and_guesses
+from modgrok.separable.measures.redundancy import twins_and_guesses
 
 
 def memoriser_accuracy(table: np.ndarray, train: np.ndarray) -> Fraction:

@@ -27,7 +27,7 @@ from modgrok.reproduction.registry import ALL, ITEMS
 from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import load_run, train
+from modgrok.training.train import load_run, train
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 

@@ -14,7 +14,7 @@ from html_elements import Elements
 from strong_rows import strong_rows
 
 from modgrok import cli
-from modgrok.files import read_json
+from modgrok.base.files import read_json
 from modgrok.report import page, store
 from modgrok.report.document import Paragraph
 from modgrok.report.reproducing import write_report

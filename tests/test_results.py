@@ -14,9 +14,9 @@ import pytest
 from html_elements import Elements
 
 import modgrok as mg
+from modgrok.base.results import Result, html_table, percent, plain
 from modgrok.commands.common import CheckedNetwork
 from modgrok.commands.predict import Answered
-from modgrok.results import Result, html_table, percent, plain
 
 # ------------------------------------------------------------------------------------------ values as JSON
 

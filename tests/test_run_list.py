@@ -15,13 +15,13 @@ from rich.console import Console
 
 import modgrok as mg
 from modgrok import cli
-from modgrok.errors import InputError
-from modgrok.locks import locked
-from modgrok.progress import html_bar
+from modgrok.base.errors import InputError
+from modgrok.base.locks import locked
+from modgrok.base.progress import html_bar
 from modgrok.training import live, run_folder, run_list, watching
 from modgrok.training.config import TrainConfig
 from modgrok.training.run import read_curves
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 SETTINGS = {"mod": 5, "width": 8, "steps": 30}
 
@@ -112,7 +112,7 @@ def test_a_run_that_ends_while_it_is_listed_was_not_stopped(tmp_path, folder, mo
 
 TRAINER = """
 import sys
-from modgrok.training.runs import train
+from modgrok.training.train import train
 train("n1 + n2", 5, width=8, steps=30, out=sys.argv[1], checkpoint_seconds=0, on_point=lambda _: sys.stdin.readline())
 """
 """It takes its next steps when it is told to, so that however long this process or that one is stopped, it waits."""

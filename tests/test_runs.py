@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.training import run_folder
 from modgrok.training.checkpoints import COLUMNS
 from modgrok.training.config import TrainConfig
-from modgrok.training.runs import load_run, resume, train, train_config
 from modgrok.training.snapshots import read_snapshots
+from modgrok.training.train import load_run, resume, train, train_config
 
 CONFIG = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
 FILM = [0, 1, 3, 8, 22, 60]
@@ -139,7 +139,7 @@ KILLED = """
 import sys
 from pathlib import Path
 from modgrok.training.config import TrainConfig
-from modgrok.training.runs import train_config
+from modgrok.training.train import train_config
 config = TrainConfig("n1 n2", 11, width=60, steps=60, fraction=0.7, snapshots=6)
 def on_point(point):
     print(int(point.row["step"]), flush=True)

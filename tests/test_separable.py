@@ -11,9 +11,10 @@ from separable_cases import CASES, decide_checked, table_of
 from modgrok import separable
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.errors import InputError
-from modgrok.separable import check_obstruction, check_witness, classify_table, decide, several
-from modgrok.separable.grouping import GroupedDecision
+from modgrok.base.errors import InputError
+from modgrok.separable import check_obstruction, check_witness, classify_table, decide
+from modgrok.separable.procedures import several
+from modgrok.separable.reductions.grouping import GroupedDecision
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)

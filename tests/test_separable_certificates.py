@@ -11,7 +11,7 @@ from separable_cases import CASES, table_of
 import modgrok as mg
 from modgrok import cli
 from modgrok.algebra.function import read_function
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.proofs.claims import Malformed, Work
 from modgrok.proofs.cycles import has_cyclic_automorphism
 from modgrok.proofs.proof import TooMuchWork

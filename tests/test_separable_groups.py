@@ -6,15 +6,15 @@ from itertools import product
 
 import numpy as np
 import pytest
+from brute_force import in_class_by_force, tables_in_class
 from separable_cases import decide_checked
 
 import modgrok as mg
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide, smallest_group
-from modgrok.separable.brute_force import in_class_by_force, tables_in_class
-from modgrok.separable.groups import Group, abelian_groups, as_group
-from modgrok.separable.products import as_cyclic
-from modgrok.separable.trails import closed_trail, missing_arcs
+from modgrok.separable.procedures.trails import closed_trail, missing_arcs
+from modgrok.separable.reductions.groups import Group, abelian_groups, as_group
+from modgrok.separable.reductions.products import as_cyclic
 from modgrok.separable.verdict import Witness
 
 XOR = np.arange(8)[:, None] ^ np.arange(8)

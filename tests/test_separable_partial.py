@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from brute_force import in_class_by_force
 from separable_cases import decide_checked, table_of
 
 from modgrok.separable import check_obstruction, check_witness, decide, predicted
-from modgrok.separable.brute_force import in_class_by_force
-from modgrok.separable.partial import reduce_partial
+from modgrok.separable.reductions.partial import reduce_partial
 
 
 def hidden(table: np.ndarray, share: float, seed: int) -> np.ndarray:

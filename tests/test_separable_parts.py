@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from separable_cases import CASES, table_of
 
-from modgrok.separable.automorphisms import ROWS, VALUES, Symmetries, decide_full
 from modgrok.separable.budget import Budget, LimitReached
-from modgrok.separable.climbing import Climb
-from modgrok.separable.groups import as_group
-from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.phases import guess_phases
-from modgrok.separable.reduction import absorbable_values, reduce_table
-from modgrok.separable.search import Search, Solution
-from modgrok.separable.symmetric import spreading_symmetries
+from modgrok.separable.procedures.climbing import Climb
+from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
+from modgrok.separable.procedures.phases import guess_phases
+from modgrok.separable.procedures.search import Search, Solution
+from modgrok.separable.procedures.symmetric import spreading_symmetries
+from modgrok.separable.reductions.automorphisms import ROWS, VALUES, Symmetries, decide_full
+from modgrok.separable.reductions.groups import as_group
+from modgrok.separable.reductions.reduction import absorbable_values, reduce_table
 
 
 def solves(cells: np.ndarray, order: int, solution: Solution) -> bool:

@@ -10,8 +10,8 @@ from separable_cases import table_of
 
 from modgrok.algebra.expression import parse
 from modgrok.separable import check_witness, classify_table, decide
-from modgrok.separable.integrals import integral_places
-from modgrok.separable.subexpressions import written_witnesses
+from modgrok.separable.procedures.integrals import integral_places
+from modgrok.separable.procedures.subexpressions import written_witnesses
 
 TEXTBOOK = (
     (lambda a, b: a**6 + b**6, 97, "additive"),

@@ -14,7 +14,7 @@ import pytest
 
 from modgrok.algebra.field import exp_table, log_table
 from modgrok.networks.circuit import Circuit, Expert, batch_logits, single
-from modgrok.separable.complexity import effective_rank
+from modgrok.separable.measures.complexity import effective_rank
 
 EXPERT = Expert(np.ones((2, 5, 3), np.float32), np.ones((3, 5), np.float32), 2)
 
@@ -77,7 +77,7 @@ def test_jax_may_rebuild_a_network_around_anything():
 
 
 COMPILES = (
-    "from modgrok.compilation_cache import use_compilation_cache; use_compilation_cache(); "
+    "from modgrok.base.compilation_cache import use_compilation_cache; use_compilation_cache(); "
     "import jax, numpy; print(jax.jit(lambda x: (x @ x.T).sum())(numpy.ones((3, 3), 'f4')))"
 )
 

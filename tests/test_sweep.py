@@ -16,7 +16,7 @@ from pictures import is_drawn
 
 import modgrok as mg
 from modgrok import cli
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.training import sweep_plan, sweeps
 from modgrok.training.ensemble import segment_all
 from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.polynomial import table
-from modgrok.separable.symmetries import (
+from modgrok.separable.measures.symmetries import (
     characters,
     equal_cells,
     in_logarithms,

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from modgrok.files import write_json
+from modgrok.base.files import write_json
 from modgrok.reproduction import table2
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.reproduction.parts import Parts

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.inspection.order import natural_order
 from modgrok.networks.circuit import Expert
 from modgrok.networks.models import MODELS, Power, Rows

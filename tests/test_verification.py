@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
+from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.errors import InputError
 from modgrok.networks import verification
 from modgrok.networks.circuit import Expert, single
 from modgrok.networks.models import Power

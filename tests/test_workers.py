@@ -8,12 +8,13 @@ from concurrent.futures import Future
 
 import pytest
 
-from modgrok import cli, ray_workers
+from modgrok import cli
+from modgrok.base import ray_workers
+from modgrok.base.errors import InputError
+from modgrok.base.ray_workers import check_ray, settle
+from modgrok.base.workers import ThisThread, Threads, in_window
 from modgrok.censuses import part_training, runner
 from modgrok.censuses.plan import plan_from
-from modgrok.errors import InputError
-from modgrok.ray_workers import check_ray, settle
-from modgrok.workers import ThisThread, Threads, in_window
 
 PLAN = plan_from(
     {"steps": 2, "tables": {"random": 3}, "settings": [{"moduli": [5], "widths": [4], "fractions": [0.5]}]}

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from modgrok.algebra.function import Function, read_function
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
+    from modgrok.base.errors import ExpressionError, InputError
     from modgrok.censuses.bench import CensusBenchmark, bench_census
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
-    from modgrok.errors import ExpressionError, InputError
     from modgrok.explorer.serving import Explored, explore
     from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from modgrok.report.reproducing import Report, paper
     from modgrok.reproduction.item import ItemResult
     from modgrok.separable.checking import Check, check
-    from modgrok.separable.orders import Orders, smallest_group
+    from modgrok.separable.reductions.orders import Orders, smallest_group
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
     from modgrok.training.config import TrainConfig
@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from modgrok.training.mixture import mix
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
-    from modgrok.training.runs import resume, train
     from modgrok.training.sweep_result import Sweep
     from modgrok.training.sweeps import sweep
+    from modgrok.training.train import resume, train
     from modgrok.training.watching import watch
 
 __version__ = "0.2.0"
@@ -53,7 +53,7 @@ HOMES = {
     "censuses.bench": ("CensusBenchmark", "bench_census"),
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
-    "errors": ("ExpressionError", "InputError"),
+    "base.errors": ("ExpressionError", "InputError"),
     "explorer.serving": ("Explored", "explore"),
     "loss_law.expectation": ("Expectation",),
     "inspection.inspecting": ("Inspection",),
@@ -64,7 +64,7 @@ HOMES = {
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
     "reproduction.item": ("ItemResult",),
     "separable.checking": ("Check", "check"),
-    "separable.orders": ("Orders", "smallest_group"),
+    "separable.reductions.orders": ("Orders", "smallest_group"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig",),
@@ -73,7 +73,7 @@ HOMES = {
     "training.comparison": ("Comparison", "compare"),
     "training.run": ("Run", "load_run"),
     "training.run_list": ("RunList", "runs"),
-    "training.runs": ("resume", "train"),
+    "training.train": ("resume", "train"),
     "training.sweep_result": ("Sweep",),
     "training.sweeps": ("sweep",),
     "training.watching": ("watch",),
@@ -137,7 +137,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     for module, names in HOMES.items():
         if name in names:
-            from modgrok.compilation_cache import use_compilation_cache
+            from modgrok.base.compilation_cache import use_compilation_cache
 
             use_compilation_cache()
             found = getattr(import_module(f"modgrok.{module}"), name)

@@ -18,7 +18,7 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
 
-from modgrok import interrupts
+from modgrok.base import interrupts
 from modgrok.commands import COMMANDS
 
 
@@ -48,7 +48,7 @@ class CommandParser(OneLineParser):
 
 
 def fail(message: str) -> NoReturn:
-    from modgrok.printing import visible
+    from modgrok.base.printing import visible
 
     print(visible(message), file=sys.stderr)
     raise SystemExit(2)
@@ -57,7 +57,7 @@ def fail(message: str) -> NoReturn:
 def main(argv: Sequence[str] | None = None) -> int:
     if argv is not None:
         return answered(argv)
-    from modgrok.printing import warn_visibly
+    from modgrok.base.printing import warn_visibly
 
     interrupts.repeat_interrupts()
     warn_visibly()
@@ -109,17 +109,17 @@ def positional(word: str) -> str:
 
 
 def run_command(argv: list[str]) -> int:
-    from modgrok.compilation_cache import use_compilation_cache
-    from modgrok.errors import FaultError, InputError
-    from modgrok.memory import ran_out
-    from modgrok.results import json_text
+    from modgrok.base.compilation_cache import use_compilation_cache
+    from modgrok.base.errors import FaultError, InputError
+    from modgrok.base.memory import ran_out
+    from modgrok.base.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
     if any(word.split("=")[0] == "--ray" for word in argv):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
     args = build_parser(name).parse_args(argv)
-    from modgrok.printing import console, visible
+    from modgrok.base.printing import console, visible
 
     command = import_module(f"modgrok.commands.{args.command}")
     try:

@@ -11,8 +11,7 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-
-from modgrok.explorer.client import Explorer
+from explorer_client import Explorer
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed; `make dev` installs it")
 pytest.importorskip("starlette", reason="the extra explore is not installed; `make dev` installs it")

@@ -22,7 +22,7 @@ from random_expressions import Case, places, random_case
 from tally import Tally
 
 import modgrok as mg
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.network import Network
 from modgrok.networks.proving import kernel_circuit

@@ -26,11 +26,11 @@ from safetensors.numpy import save_file
 from tally import Tally
 
 from modgrok.algebra.function import read_function
+from modgrok.base.errors import InputError
 from modgrok.censuses import runner
 from modgrok.censuses import store as census_store
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.networks.storage import load
 from modgrok.report import store as report_store
@@ -43,8 +43,8 @@ from modgrok.training import sweeps
 from modgrok.training.checkpoints import begin, load_checkpoint
 from modgrok.training.run import load_run
 from modgrok.training.run_list import runs
-from modgrok.training.runs import train
 from modgrok.training.sweep_plan import plan_of
+from modgrok.training.train import train
 
 PLAN = {"steps": [1, 2], "tables": {"random": 2}, "settings": [{"moduli": [5], "widths": [3], "fractions": [0.5]}]}
 TOML = "steps = [1, 2]\n[tables]\nrandom = 2\n[[settings]]\nmoduli = [5]\nwidths = [3]\nfractions = [0.5]\nseeds = 1\n"

@@ -18,7 +18,7 @@ from tally import Tally, problems_of
 
 from modgrok.algebra.expression import parse, parse_with_modulus, to_latex, to_text, variables
 from modgrok.algebra.polynomial import evaluate
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 TOTAL, BATCH = 1_000_000, 1_000
 MODULI = (2, 3, 4, 5, 6, 7, 12, 13, 35, 97, 100, 1009)

@@ -31,10 +31,10 @@ from placements import in_class, witnessed
 from tally import Tally
 
 from modgrok.algebra.function import read_function
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import plain
 from modgrok.proofs.proof import NoProof
 from modgrok.proofs.verdicts import WORK
-from modgrok.results import plain
 from modgrok.separable import decide, verdict_to_json
 from modgrok.separable.checking import FORMAT, CheckedClaim, check_claim, check_content
 from modgrok.separable.classification import classify_table
@@ -940,7 +940,7 @@ LARGE: dict[str, Callable[[], Any]] = {
 CHILD = """
 import sys, time
 from tally import held_megabytes
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.separable.checking import check
 began = time.process_time()
 try:

@@ -31,8 +31,9 @@ from safetensors.numpy import save
 from tally import Tally
 
 from modgrok.algebra.function import read_function
+from modgrok.base.errors import InputError
+from modgrok.base.stores import write_tensors
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
 from modgrok.networks.models import MODELS, Mlp, Model
 from modgrok.networks.network import Network
 from modgrok.networks.proving import prove
@@ -40,7 +41,6 @@ from modgrok.networks.storage import load
 from modgrok.networks.verification import predict, verify
 from modgrok.proofs import networks as kernel
 from modgrok.proofs.proof import NoProof, Proof
-from modgrok.stores import write_tensors
 
 TOTAL, BATCH = 100_000, 250
 ITS_FILE_SAYS = "its file says that it is proved"

@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from modgrok import cli
+from modgrok.base.errors import InputError
+from modgrok.base.stores import DamagedError, write_tensors
 from modgrok.censuses import runner, store
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import fit
@@ -19,11 +21,9 @@ from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
 from modgrok.censuses.reporting import report
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
 from modgrok.networks.storage import load
-from modgrok.stores import DamagedError, write_tensors
 from modgrok.training.run import load_run
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 PLAN = plan_from(
     {

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from modgrok import cli, interrupts, printing
+from modgrok import cli
+from modgrok.base import interrupts, printing
 
 SOURCE = str(Path(cli.__file__).parents[1])
 

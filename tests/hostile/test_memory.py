@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from jax.errors import JaxRuntimeError
 
-from modgrok import cli, memory
-from modgrok.errors import InputError
+from modgrok import cli
+from modgrok.base import memory
+from modgrok.base.errors import InputError
 from modgrok.training import ensemble
 from modgrok.training.checkpoints import Training
 from modgrok.training.config import TrainConfig
 from modgrok.training.ensemble import check_memory, network_bytes
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 PLAN = """
 steps = 2

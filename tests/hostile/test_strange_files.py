@@ -19,18 +19,19 @@ import pyarrow.parquet as pq
 import pytest
 from safetensors.numpy import save_file
 
-from modgrok import cli, stores
+from modgrok import cli
 from modgrok.algebra.table_files import MOST_NUMBERS, read_table
+from modgrok.base import stores
+from modgrok.base.errors import InputError
+from modgrok.base.files import LARGEST_FILE, read_bytes
+from modgrok.base.results import json_text
+from modgrok.base.stores import DamagedError, open_tensors, write_tensors
 from modgrok.censuses.plan import LARGEST_PLAN
 from modgrok.compiler.compiling import compile
-from modgrok.errors import InputError
-from modgrok.files import LARGEST_FILE, read_bytes
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
-from modgrok.results import json_text
-from modgrok.stores import DamagedError, open_tensors, write_tensors
 from modgrok.training.inspecting import inspect
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 
 @pytest.fixture

@@ -15,9 +15,10 @@ import pytest
 from rich.table import Table
 from rich.text import Text
 
-from modgrok import cli, printing
+from modgrok import cli
+from modgrok.base import printing
 from modgrok.training.comparison import compare
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 SOURCE = str(Path(cli.__file__).parents[1])
 NAME = "a\x1b[31m\x9b2J\x7f\u202e\u2066b\x07.csv"
@@ -82,7 +83,7 @@ def test_a_figure_draws_names_that_no_font_has_without_a_warning(strange, monkey
 
 def test_warnings_and_lines_of_the_log_are_made_visible(strange):
     code = (
-        "import warnings, logging; from modgrok.printing import warn_visibly; warn_visibly();"
+        "import warnings, logging; from modgrok.base.printing import warn_visibly; warn_visibly();"
         "warnings.warn('a\\x1b[31m'); logging.getLogger('modgrok').warning('b%s', '\\x1b[31m')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

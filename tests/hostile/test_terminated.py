@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from modgrok import cli, interrupts
+from modgrok import cli
+from modgrok.base import interrupts
 
 SOURCE = str(Path(cli.__file__).parents[1])
 STRUCK = """

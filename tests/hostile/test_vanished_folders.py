@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from modgrok import cli
+from modgrok.base.errors import InputError
+from modgrok.base.files import HELD, write_text
+from modgrok.base.locks import RUNNING, locked
 from modgrok.censuses import runner
 from modgrok.censuses.plan import plan_from
-from modgrok.errors import InputError
-from modgrok.files import HELD, write_text
-from modgrok.locks import RUNNING, locked
 from modgrok.training import sweeps
 from modgrok.training.checkpoints import Training
-from modgrok.training.runs import train
+from modgrok.training.train import train
 
 
 def remove(folder: Path) -> None:

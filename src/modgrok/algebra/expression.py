@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from modgrok.algebra.field import check_modulus
-from modgrok.errors import ExpressionError, InputError
+from modgrok.base.errors import ExpressionError, InputError
 
 LONGEST_TEXT = 4000
 DEEPEST_NESTING = 50

@@ -15,7 +15,7 @@ from typing import SupportsIndex, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 LARGEST_MODULUS = 1 << 20
 

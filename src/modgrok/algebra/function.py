@@ -31,8 +31,8 @@ from modgrok.algebra.expression import Tree, parse, read, to_text, variables
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.algebra.table_files import SUFFIXES, UNKNOWN, TableFile, read_table, whole_numbers
-from modgrok.errors import InputError
-from modgrok.results import Result, json_text
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result, json_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -41,7 +41,7 @@ from modgrok.algebra.field import (
     powers,
     reduce_exponent,
 )
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 LARGEST_TABLE = 1 << 24
 """Most cells a value table may have."""

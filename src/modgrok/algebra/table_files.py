@@ -26,8 +26,8 @@ import numpy as np
 from jaxtyping import Int, Shaped
 
 from modgrok.algebra.polynomial import LARGEST_TABLE
-from modgrok.errors import InputError
-from modgrok.files import read_bytes
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_bytes
 
 if TYPE_CHECKING:
     import pyarrow as pa

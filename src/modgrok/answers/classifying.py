@@ -13,16 +13,16 @@ from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.answers import wording
 from modgrok.answers.disguise import disguise
 from modgrok.answers.probe import Probe, probe_function
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result, html_table, plain
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import expected_from_table
-from modgrok.progress import Progress
-from modgrok.results import Result, html_table, plain
 from modgrok.separable.classification import FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
-from modgrok.separable.partial import predicted
-from modgrok.separable.symmetries import Symmetries, symmetries
+from modgrok.separable.measures.symmetries import Symmetries, symmetries
+from modgrok.separable.reductions.partial import predicted
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
 LONGEST_SENTENCE = 120

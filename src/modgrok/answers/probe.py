@@ -12,10 +12,10 @@ from math import isfinite
 from typing import Any
 
 from modgrok.algebra.function import Function
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result, percent
 from modgrok.loss_law.expectation import Expectation, not_covered
-from modgrok.loss_law.law import expected_from_loss
-from modgrok.progress import Progress
-from modgrok.results import Result, percent
+from modgrok.loss_law.formula import expected_from_loss
 
 WIDTH, STEPS, SEGMENT = 500, 1000, 50
 LARGEST_PROBE = 1 << 16

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from modgrok.answers.disguise import Disguise
 from modgrok.answers.probe import Probe
+from modgrok.base.results import percent
 from modgrok.loss_law.expectation import Expectation, span_text
 from modgrok.loss_law.fraction_law import fraction_law
-from modgrok.results import percent
 from modgrok.separable.classification import Classification, FamilyVerdict
-from modgrok.separable.symmetries import Symmetries
+from modgrok.separable.measures.symmetries import Symmetries
 from modgrok.separable.verdict import Verdict
 
 NAMES = {

@@ -14,21 +14,21 @@ from typing import Any
 
 import pyarrow as pa
 
+from modgrok.base.locks import locked
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result, field_values
 from modgrok.censuses import store
 from modgrok.censuses.families import make_table
 from modgrok.censuses.store import ANNOTATIONS
-from modgrok.locks import locked
-from modgrok.progress import Progress
-from modgrok.results import Result, field_values
 from modgrok.separable import classify_table, redundancy
-from modgrok.separable.complexity import (
+from modgrok.separable.measures.complexity import (
     effective_rank,
     entropy,
     orbit_redundancy,
     permuted_redundancy,
     unfolding_norm,
 )
-from modgrok.separable.symmetries import symmetries
+from modgrok.separable.measures.symmetries import symmetries
 
 EFFORT = 0.25
 """How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""

@@ -22,13 +22,13 @@ import jax
 import numpy as np
 import pyarrow as pa
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.plan import CensusPlan, load_plan, plan_from
 from modgrok.censuses.runner import PartReport, train_missing
-from modgrok.errors import InputError
-from modgrok.files import write_json
-from modgrok.progress import Progress
-from modgrok.results import Result
 from modgrok.training.bench import Machine, machine
 
 FAMILIES = {"two-monomials": 2, "composed-sum": 1, "random": 1}

@@ -26,7 +26,7 @@ from modgrok.algebra.field import check_modulus, powers
 from modgrok.algebra.function import Function, read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.table_files import SUFFIXES
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 LARGEST_EXPONENT = 12
 LARGEST_OUTER_EXPONENT = 5

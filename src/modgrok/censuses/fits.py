@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from modgrok.results import Result
+from modgrok.base.results import Result
 
 Law = TypeVar("Law")
 

@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json
+from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.law import (
     Columns,
@@ -21,12 +24,9 @@ from modgrok.censuses.law import (
     ratios,
     settings_of,
 )
-from modgrok.errors import InputError
-from modgrok.files import write_json
 from modgrok.loss_law.calibration import Calibration
 from modgrok.loss_law.curve import fit_curve, with_interval
-from modgrok.loss_law.law import SETTING, drift
-from modgrok.results import Result
+from modgrok.loss_law.formula import SETTING, drift
 from modgrok.training.presets import DEFAULTS
 
 FIXED = ("learning_rate", "weight_decay", "beta1", "beta2", "eps", "init_scale", "model", "loss", "optimiser")

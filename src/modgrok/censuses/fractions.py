@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json
+from modgrok.base.results import plain
 from modgrok.censuses import store
 from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of
 from modgrok.censuses.neighbourhood import chosen_rows
-from modgrok.errors import InputError
-from modgrok.files import write_json
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
-from modgrok.results import plain
 
 LEAST_MODULUS = 7
 """Below, nine tenths of a table leave too few cells to test."""

@@ -11,11 +11,11 @@ import pyarrow as pa
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result
 from modgrok.loss_law.calibration import SettingOdds
 from modgrok.loss_law.curve import cross_validated, fit_curve
-from modgrok.loss_law.law import SETTING, holds, odds, random_odds
-from modgrok.results import Result
+from modgrok.loss_law.formula import SETTING, holds, odds, random_odds
 from modgrok.training.presets import DEFAULTS
 
 Columns = dict[str, np.ndarray]

@@ -16,15 +16,15 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float, Int, Shaped
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json
+from modgrok.base.progress import Progress
+from modgrok.base.results import percent, plain
 from modgrok.censuses import store
 from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of, last_step
-from modgrok.errors import InputError
-from modgrok.files import write_json
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates
-from modgrok.progress import Progress
-from modgrok.results import percent, plain
 from modgrok.training.presets import DEFAULTS
 
 NEIGHBOURS = 40

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
+from modgrok.base.results import Result
 from modgrok.censuses.law import Columns, last_step
-from modgrok.results import Result
 from modgrok.training.diagnosis import LEARNED
 
 NOT_LEARNED = 0.9

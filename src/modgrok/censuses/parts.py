@@ -16,8 +16,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
+from modgrok.base.errors import InputError
 from modgrok.censuses.plan import CensusNetwork, CensusPlan
-from modgrok.errors import InputError
 from modgrok.training.steps import Shape
 
 LARGEST_PART = 1024

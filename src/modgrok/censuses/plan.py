@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.algebra.field import check_modulus
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_bytes
 from modgrok.censuses.families import check_family, is_file, own_functions
-from modgrok.errors import InputError
-from modgrok.files import read_bytes
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count

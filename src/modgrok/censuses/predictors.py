@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from modgrok.censuses.law import Columns, error, last_step, settings_of
 from modgrok.loss_law.curve import cross_validated
-from modgrok.loss_law.law import odds
+from modgrok.loss_law.formula import odds
 
 HALF = 0.5
 FEWEST_TABLES = 100

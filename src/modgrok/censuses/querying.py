@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result, plain
 from modgrok.censuses.store import read_rows
-from modgrok.errors import InputError
-from modgrok.results import Result, plain
 
 
 @dataclass(frozen=True, repr=False)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json, write_text
+from modgrok.base.results import Result, plain
 from modgrok.censuses import law, outcomes, predictors, store
 from modgrok.censuses.law import Columns
 from modgrok.censuses.predictors import HALF
-from modgrok.errors import InputError
-from modgrok.files import write_json, write_text
-from modgrok.loss_law.law import FREE, LEAST_FRACTION
-from modgrok.results import Result, plain
+from modgrok.loss_law.formula import FREE, LEAST_FRACTION
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,7 +2,7 @@
 
 Where a census is killed has no influence on its rows: parts follow from the plan alone (`censuses.parts`), a part is a
 file that is either whole or absent, and what is on disk is not trained again. Workers return rows and this process
-alone writes: a folder, or a slice of it, belongs to one process (`modgrok.locks`).
+alone writes: a folder, or a slice of it, belongs to one process (`modgrok.base.locks`).
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
+from modgrok.base.errors import InputError
+from modgrok.base.locks import locked
+from modgrok.base.progress import Progress
+from modgrok.base.ray_workers import RayWorkers, check_ray
+from modgrok.base.results import Result
+from modgrok.base.stores import set_aside
+from modgrok.base.workers import Workers, in_window
 from modgrok.censuses import annotation, store
 from modgrok.censuses.part_training import LocalWorkers, TrainedPart, Work, tables_in_files, train_part
 from modgrok.censuses.parts import Part, parts, slice_numbers, slice_of, work
 from modgrok.censuses.plan import CensusPlan, load_plan
-from modgrok.errors import InputError
-from modgrok.locks import locked
-from modgrok.progress import Progress
-from modgrok.ray_workers import RayWorkers, check_ray
-from modgrok.results import Result
-from modgrok.stores import set_aside
 from modgrok.training.ensemble import check_memory
 from modgrok.training.steps import Shape
-from modgrok.workers import Workers, in_window
 
 
 class PartReport(NamedTuple):

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.types import is_float32, is_floating
 
-from modgrok import stores
+from modgrok.base import stores
+from modgrok.base.errors import InputError
+from modgrok.base.files import claim_folder, read_json, whole_file, write_json
+from modgrok.base.stores import DamagedError, kind, set_aside
 from modgrok.censuses.plan import CensusPlan, plan_from
-from modgrok.errors import InputError
-from modgrok.files import claim_folder, read_json, whole_file, write_json
-from modgrok.stores import DamagedError, kind, set_aside
 from modgrok.training.steps import Metrics
 
 SETTINGS = pa.schema(

@@ -8,10 +8,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.errors import InputError
+from modgrok.base.progress import progress_bar
 from modgrok.censuses.bench import CensusBenchmark, bench_census
 from modgrok.commands.common import facts_table
-from modgrok.errors import InputError
-from modgrok.progress import progress_bar
 from modgrok.training.bench import Benchmark, Case, bench
 
 SHARED = {

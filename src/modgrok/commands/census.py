@@ -11,6 +11,11 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.errors import InputError
+from modgrok.base.printing import visible
+from modgrok.base.progress import progress_bar
+from modgrok.base.ray_workers import WHERE
+from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
 from modgrok.censuses.fractions import fractions
@@ -19,11 +24,6 @@ from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
 from modgrok.commands.common import facts_table, text_table
-from modgrok.errors import InputError
-from modgrok.printing import visible
-from modgrok.progress import progress_bar
-from modgrok.ray_workers import WHERE
-from modgrok.results import Result, plain
 
 USAGE = """\
 modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]

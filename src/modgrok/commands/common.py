@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modgrok import printing
-from modgrok.errors import InputError
+from modgrok.base import printing
+from modgrok.base.errors import InputError
+from modgrok.base.printing import visible
+from modgrok.base.results import Result, json_text, plain
 from modgrok.networks.network import Network
 from modgrok.networks.verification import Verification
-from modgrok.printing import visible
-from modgrok.results import Result, json_text, plain
 
 
 @dataclass(frozen=True, repr=False)

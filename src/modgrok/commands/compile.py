@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.progress import progress_bar
 from modgrok.commands.common import (
     FILES_KEY,
     NETWORK_KEYS,
@@ -25,7 +26,6 @@ from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSett
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.network import Network
 from modgrok.networks.verification import proved_whole, verify
-from modgrok.progress import progress_bar
 from modgrok.separable.verdict import group_text, in_symbols
 
 WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39

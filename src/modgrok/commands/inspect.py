@@ -10,14 +10,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.progress import progress_bar
+from modgrok.base.results import percent
 from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say, text_table
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.logits import LogitsView
 from modgrok.inspection.order import ORDER_NAMES
-from modgrok.progress import progress_bar
-from modgrok.results import percent
 from modgrok.training.inspecting import inspect, write_inspection
 
 KEYS = {

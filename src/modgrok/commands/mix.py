@@ -10,6 +10,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.progress import progress_bar
+from modgrok.base.results import percent
 from modgrok.commands.common import (
     FILES_KEY,
     NETWORK_KEYS,
@@ -22,8 +24,6 @@ from modgrok.commands.common import (
 )
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
-from modgrok.progress import progress_bar
-from modgrok.results import percent
 from modgrok.training.mixture import TRAINED, MixSettings, mix
 
 KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY

@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from modgrok.progress import progress_bar
-from modgrok.ray_workers import WHERE
+from modgrok.base.progress import progress_bar
+from modgrok.base.ray_workers import WHERE
 from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.base.results import Result
 from modgrok.commands.common import MODULUS_KEY, heading, say
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.networks.verification import Prediction, predict
-from modgrok.results import Result
 
 KEYS = {
     "expression": "of the network",

@@ -8,8 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.base.ray_workers import WHERE
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, print_table, say, text_table
-from modgrok.ray_workers import WHERE
 from modgrok.training.presets import preset
 from modgrok.training.settings import HELP
 from modgrok.training.sweep_plan import plan_of, read_values

@@ -8,6 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.base.progress import progress_bar
 from modgrok.commands.common import (
     FILES_KEY,
     NETWORK_KEYS,
@@ -19,7 +20,6 @@ from modgrok.commands.common import (
 )
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
-from modgrok.progress import progress_bar
 
 KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 

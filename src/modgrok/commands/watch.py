@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok import printing
+from modgrok.base import printing
 from modgrok.commands import train
 from modgrok.training.run import Run
 from modgrok.training.watching import watch

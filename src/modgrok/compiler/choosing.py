@@ -14,16 +14,16 @@ from modgrok.algebra.expression import Tree, variable_names, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.function import Function
 from modgrok.algebra.polynomial import value_table
+from modgrok.base.errors import InputError
 from modgrok.compiler.exact_weights import Kernel, exact_width, full_kernel, short_kernel
 from modgrok.compiler.margins import step_margin
 from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
 from modgrok.compiler.planner import prime_powers
 from modgrok.compiler.steps import Plan, Step, sum_step
-from modgrok.errors import InputError
 from modgrok.separable import Witness, decide, decide_grouped
 from modgrok.separable.decision import steps_of
-from modgrok.separable.orders import AnyOrder
-from modgrok.separable.products import as_cyclic, product_verdict
+from modgrok.separable.reductions.orders import AnyOrder
+from modgrok.separable.reductions.products import as_cyclic, product_verdict
 
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""

@@ -17,13 +17,13 @@ import numpy as np
 from modgrok.algebra.expression import read, to_text
 from modgrok.algebra.field import exp_table
 from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
+from modgrok.base.errors import FaultError, InputError
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.exact_weights import Kernel, exact_expert
 from modgrok.compiler.margins import ExpertMargin, expert_margins
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
 from modgrok.compiler.steps import Plan
-from modgrok.errors import FaultError, InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 from modgrok.networks.proving import kernel_circuit, proved, stands

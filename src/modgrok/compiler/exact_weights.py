@@ -28,10 +28,10 @@ from functools import lru_cache
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.base.errors import InputError
 from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, real_design
 from modgrok.compiler.random_weights import check_size
 from modgrok.compiler.steps import ABSORBED, Step
-from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert
 
 ZERO_VOTE = 4.0

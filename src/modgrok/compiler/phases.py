@@ -24,7 +24,7 @@ from math import comb, factorial, pi
 import numpy as np
 from jaxtyping import Float
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 Matrix = Float[np.ndarray, "term width"]
 Vector = Float[np.ndarray, "width"]

@@ -15,9 +15,9 @@ from jaxtyping import Int
 from modgrok.algebra.expression import Tree, to_text, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import reduce, value_table
+from modgrok.base.errors import InputError
 from modgrok.compiler.planner import Planner, Signal
 from modgrok.compiler.steps import ABSORBED, Plan, Step, Table, filled, sum_step
-from modgrok.errors import InputError
 from modgrok.separable import Witness
 
 LARGEST_LINES = 1 << 20

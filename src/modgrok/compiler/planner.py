@@ -44,8 +44,8 @@ from modgrok.algebra.expression import (
 )
 from modgrok.algebra.field import factorise, factors_text, inverse, is_prime, powers
 from modgrok.algebra.polynomial import evaluate
+from modgrok.base.errors import InputError
 from modgrok.compiler.steps import Plan, Step, Table, needed, product_step, sum_step
-from modgrok.errors import InputError
 
 Meet = Callable[[tuple["Signal", ...]], "Signal"]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.base.errors import InputError
 from modgrok.compiler.phases import printed_amplitude
 from modgrok.compiler.steps import ABSORBED, Step
-from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert
 
 LARGEST_EXPERT = 1 << 28

@@ -9,7 +9,8 @@
     jobs        the queue of long work: trainings, probes, items of the paper
     child       what runs in a child: read a question, answer it
     asking      what a question brings
-    functions, networks, runs, censuses, papers, settings    the questions, each a verb called and its JSON form
+    functions, network_answers, run_answers, censuses, papers, settings
+                the questions, each a verb called and its JSON form
     tasks       the long work, which tells how far it is
 
 The server's own process does not import JAX: it starts at once, and never waits for a computation.

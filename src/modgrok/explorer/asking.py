@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 Params = Mapping[str, Any]
 """What is asked with; `runs`, `tables`, `report` and `census` are the server's own."""

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from modgrok.algebra.function import read_function
+from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
-from modgrok.errors import InputError
 from modgrok.explorer.asking import Params, number, whole
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.functions import put_table

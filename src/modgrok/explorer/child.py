@@ -22,26 +22,26 @@ from importlib import import_module
 from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from modgrok.errors import ExpressionError, InputError
+from modgrok.base.errors import ExpressionError, InputError
 from modgrok.explorer.encoding import json_bytes
 
 QUESTIONS = {
     "function": "functions",
     "verdict": "functions",
     "table": "functions",
-    "network": "networks",
-    "verification": "networks",
-    "expert": "networks",
-    "flow": "networks",
-    "inspection": "networks",
-    "download": "networks",
+    "network": "network_answers",
+    "verification": "network_answers",
+    "expert": "network_answers",
+    "flow": "network_answers",
+    "inspection": "network_answers",
+    "download": "network_answers",
     "settings": "settings",
     "training_plan": "settings",
     "resume_plan": "settings",
-    "runs": "runs",
-    "run": "runs",
-    "run_table": "runs",
-    "run_neurons": "runs",
+    "runs": "run_answers",
+    "run": "run_answers",
+    "run_table": "run_answers",
+    "run_neurons": "run_answers",
     "census": "censuses",
     "census_table": "censuses",
     "paper": "papers",
@@ -134,7 +134,7 @@ def find(name: str) -> Callable[[dict[str, Any], Callable[[], bool], Outbox], An
 
 def warm(inbox: Inbox) -> None:
     """Import what most questions need, JAX among it, when nobody asks: the first verdicts need none of it."""
-    for module in ("functions", "networks", "runs", "settings"):
+    for module in ("functions", "network_answers", "run_answers", "settings"):
         import_module(f"modgrok.explorer.{module}")
         time.sleep(SECONDS_OF_PEACE)
         while inbox.busy:
@@ -142,7 +142,7 @@ def warm(inbox: Inbox) -> None:
 
 
 def main() -> None:
-    from modgrok.compilation_cache import use_compilation_cache
+    from modgrok.base.compilation_cache import use_compilation_cache
 
     use_compilation_cache()
     outbox = Outbox(os.fdopen(os.dup(1), "wb"))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Shaped
 
-from modgrok.results import json_text
+from modgrok.base.results import json_text
 
 UNKNOWN_CELL = 65535
 """Stands for an unknown cell where a table is sent as u16."""

@@ -13,13 +13,13 @@ from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, T
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.algebra.function import Function, is_expression, read_function
 from modgrok.answers.classifying import Answer, classify
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.files import whole_file
 from modgrok.explorer.asking import Params, number, whole
 from modgrok.explorer.encoding import UNKNOWN_CELL, encoded
 from modgrok.explorer.limits import check_cells, check_modulus
-from modgrok.files import whole_file
 from modgrok.separable.classification import FamilyVerdict
-from modgrok.separable.obstructions import proving_lines
+from modgrok.separable.procedures.obstructions import proving_lines
 
 KEPT_FUNCTIONS = 32
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 LARGEST_MODULUS, MOST_CELLS = 257, 1 << 17
 LONGEST_EXPRESSION = 4000

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.explorer.asking import Params
 from modgrok.figures.style import save_figure
 from modgrok.report import store

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from modgrok.algebra.table_files import SUFFIXES, SUFFIXES_TEXT
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.guard import COOKIE, App, Guard, Receive, Refused, Scope, Send
 from modgrok.explorer.jobs import QueueFull

@@ -15,11 +15,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, TypeAlias
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result
 from modgrok.explorer.guard import LOOPBACK
 from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.server import build_app
-from modgrok.results import Result
 
 HERE = "127.0.0.1"
 PORT, PORTS_TRIED = 8765, 20

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok import __version__
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.explorer.asking import Params, name_of, run_folder, whole
 from modgrok.explorer.functions import asked_function
 from modgrok.explorer.limits import check_settings, limits

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.answers.probe import probe_function
+from modgrok.base.results import plain
 from modgrok.explorer.asking import Params, number, run_folder
 from modgrok.explorer.functions import asked_function
 from modgrok.explorer.papers import asked_item, results_folder
@@ -20,11 +21,10 @@ from modgrok.explorer.settings import asked_config
 from modgrok.explorer.views import Cells, neuron_view, still_shown
 from modgrok.report.reproducing import paper, stored_or_computed
 from modgrok.reproduction.item import Effort
-from modgrok.results import plain
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import Point
 from modgrok.training.run_folder import load_config
-from modgrok.training.runs import train_config
+from modgrok.training.train import train_config
 
 Emit = Callable[[str, dict[str, Any]], None]
 """Tells the server of an event: its name and what it says."""

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from modgrok.explorer.encoding import encoded
-from modgrok.explorer.networks import mean_at, shown_neurons
+from modgrok.explorer.network_answers import mean_at, shown_neurons
 from modgrok.inspection.inside import named_axes
 from modgrok.inspection.order import Order, order_of
 from modgrok.inspection.spectrum import alive, block_power, neuron_norm, periodicity

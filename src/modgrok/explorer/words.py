@@ -11,7 +11,7 @@ import unicodedata
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.explorer.limits import LONGEST_EXPRESSION
 
 LONGEST_NUMBER, LONGEST_CHOICE, LONGEST_NAME, LONGEST_PATH = 40, 100, 255, 1000

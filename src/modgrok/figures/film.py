@@ -10,8 +10,8 @@ from matplotlib.animation import PillowWriter
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
+from modgrok.base.files import whole_file
 from modgrok.figures.style import COLOURS, FAINT, INK, PAGE, WAVE, Figure, drawing, outside_legend
-from modgrok.files import whole_file
 from modgrok.inspection.film import Film
 
 FRAMES_PER_SECOND, HELD_FRAMES, GIF_DPI = 6, 8, 80

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 
+from modgrok.base.results import percent
 from modgrok.figures.style import FAINT, INK, PAGE, POWER, Figure, drawing
 from modgrok.inspection.inside import ONE_FREQUENCY, InsideView
-from modgrok.results import percent
 
 
 def spectra_figure(view: InsideView) -> Figure:

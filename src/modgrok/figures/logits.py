@@ -6,10 +6,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 
+from modgrok.base.results import percent
 from modgrok.figures.style import FAINT, INK, PAGE, POWER, WAVE, Figure, drawing, outside_legend
 from modgrok.inspection.input_spectrum import InputSpectrum
 from modgrok.inspection.logits import LogitsView
-from modgrok.results import percent
 
 FAINTEST = 1e-5
 """The smallest share of power that the map of the spectrum tells from none."""

@@ -16,8 +16,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
 
-from modgrok.files import whole_file
-from modgrok.printing import visible
+from modgrok.base.files import whole_file
+from modgrok.base.printing import visible
 
 COLOURS = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#c92a2a", "#0c8599", "#868e96", "#f08c00")
 """Readable apart in print and for the colour-blind in the order in which they are used."""

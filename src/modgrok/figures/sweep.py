@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
+from modgrok.base.results import percent
 from modgrok.figures.style import COLOURS, Figure, drawing
-from modgrok.results import percent
 from modgrok.training.sweep_result import Median
 
 MOST_CURVES = 8

@@ -17,10 +17,11 @@ from jaxtyping import Bool, Float
 
 from modgrok.algebra.expression import Tree, parse
 from modgrok.algebra.field import is_prime
+from modgrok.base.errors import InputError
+from modgrok.base.results import plain
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.steps import Plan
-from modgrok.errors import InputError
 from modgrok.inspection.design import NearestDesign, nearest_design
 from modgrok.inspection.order import Labels, Order, natural_order, order_of
 from modgrok.inspection.snap import mean, snap
@@ -28,7 +29,6 @@ from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
-from modgrok.results import plain
 
 TIE_DIGITS = 6
 """Orders that explain the same power to so many digits are as good as each other; the first is taken."""

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result, percent, plain
 from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
 from modgrok.inspection.order import Order, order_of
@@ -21,8 +23,6 @@ from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
-from modgrok.progress import Progress
-from modgrok.results import Result, percent, plain
 
 FOLLOWED = 4
 """Neurons whose weights are kept at every step, to be drawn on their waves."""

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.base.results import plain
 from modgrok.inspection.order import Labels, Order
 from modgrok.networks.network import Network
-from modgrok.results import plain
 
 STRONGEST = 5
 """Pairs of frequencies that are named."""

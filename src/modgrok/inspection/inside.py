@@ -17,13 +17,13 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from modgrok.base.results import plain
 from modgrok.inspection.input_spectrum import Axes
 from modgrok.inspection.order import Order, Places, order_of, witness_of
 from modgrok.inspection.spectrum import axis_power
 from modgrok.networks.circuit import Weights
 from modgrok.networks.models import Blocks, Inside, Model, Rows, Statistics
 from modgrok.networks.network import Network, chunk_rows
-from modgrok.results import plain
 
 ONE_FREQUENCY = 0.85
 """A neuron is on one frequency if that holds at least this share of its variance over the inputs."""

@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result, html_table, percent, plain
 from modgrok.inspection.experts import (
     STATISTICS,
     ExpertInspection,
@@ -31,7 +32,6 @@ from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
 from modgrok.inspection.snap import accuracies
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.results import Result, html_table, percent, plain
 
 Figure: TypeAlias = Any
 """A matplotlib figure; what draws it is imported where it is drawn."""

@@ -36,11 +36,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
+from modgrok.base.results import Result, percent, plain
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
 from modgrok.inspection.order import Labels, named_order, order_of, witness_of
 from modgrok.networks.network import Network
 from modgrok.networks.verification import answers, known_cells
-from modgrok.results import Result, percent, plain
 
 HELD_BY_KEY = 0.95
 """Share of the analytical part that the key frequencies hold."""

@@ -25,9 +25,9 @@ from modgrok.algebra.expression import Tree, parse, variable_names
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
 from modgrok.algebra.function import Function, Given
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
+from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
-from modgrok.errors import InputError
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
 

@@ -11,9 +11,9 @@ from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from modgrok.base.results import Result
+from modgrok.base.stores import DamagedError, read_object
 from modgrok.loss_law.curve import Curve
-from modgrok.results import Result
-from modgrok.stores import DamagedError, read_object
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from modgrok.results import Result, percent
+from modgrok.base.results import Result, percent
 
 Source = Literal["training loss", "table", "probe"]
 

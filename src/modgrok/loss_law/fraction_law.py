@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.files import read_json
+from modgrok.base.files import read_json
 from modgrok.separable.classification import Classification
-from modgrok.separable.complexity import entropy
-from modgrok.separable.redundancy import answered_share, twin_classes
+from modgrok.separable.measures.complexity import entropy
+from modgrok.separable.measures.redundancy import answered_share, twin_classes
 
 GROKKED = 0.99
 """The test accuracy from which on a training counts as grokked."""

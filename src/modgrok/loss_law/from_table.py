@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.files import read_json
+from modgrok.base.files import read_json
+from modgrok.base.results import percent
+from modgrok.base.stores import read_columns
 from modgrok.loss_law.expectation import INTERVAL, Expectation, not_covered
-from modgrok.results import percent
 from modgrok.separable.classification import Classification, dependent_axes
-from modgrok.separable.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
-from modgrok.stores import read_columns
+from modgrok.separable.measures.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
 
 if TYPE_CHECKING:
     import pyarrow as pa

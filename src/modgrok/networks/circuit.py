@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 Weights: TypeAlias = Array | np.ndarray
 """Compiled weights are made on the host in float64, trained ones live on the device; both are used alike."""

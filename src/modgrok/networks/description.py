@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
-from modgrok.errors import InputError
-from modgrok.stores import finite_number, of_kind, whole_list, whole_number
+from modgrok.base.errors import InputError
+from modgrok.base.stores import finite_number, of_kind, whole_list, whole_number
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
-from modgrok.files import whole_file
+from modgrok.base.errors import InputError
+from modgrok.base.files import whole_file
+from modgrok.base.results import Result
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 from modgrok.networks.onnx_graph import onnx_model
 from modgrok.networks.verification import NetworkLike, as_network
-from modgrok.results import Result
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
 

@@ -26,8 +26,10 @@ from jaxtyping import Array, Float, Int, Integer, Shaped
 
 from modgrok.algebra.expression import parse, variable_names
 from modgrok.algebra.function import Function
-from modgrok.errors import InputError
-from modgrok.files import write_text
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_text
+from modgrok.base.results import Result, field_values, html_table, plain
+from modgrok.base.stores import write_tensors
 from modgrok.networks.circuit import Circuit, Expert, single
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
@@ -35,8 +37,6 @@ from modgrok.networks.models.base import check_statistics
 from modgrok.networks.torch_source import import_module_file, torch_source
 from modgrok.proofs.proof import Proof
 from modgrok.proofs.waves import Claim
-from modgrok.results import Result, field_values, html_table, plain
-from modgrok.stores import write_tensors
 
 CHUNK_BYTES = 1 << 24
 """Memory that the activations of one chunk of rows may take: small enough to stay in the cache."""

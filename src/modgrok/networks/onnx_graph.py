@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import Mlp, Model, Statistics, Transformer
 from modgrok.networks.models.base import EPSILON, Norm, check_statistics

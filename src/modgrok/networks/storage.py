@@ -27,14 +27,14 @@ from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.algebra.table_files import UNKNOWN
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.stores import DamagedError, finite_number, of_kind, open_tensors, whole_list, whole_number
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
 from modgrok.networks.description import ExpertPlan, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
 from modgrok.networks.network import CLAIMED_TABLES, FORMAT, FUNCTION, Network, leaf_name
 from modgrok.proofs.waves import Claim
-from modgrok.stores import DamagedError, finite_number, of_kind, open_tensors, whole_list, whole_number
 
 WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""

@@ -10,7 +10,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import Mlp, Model, Transformer
 from modgrok.networks.models.base import EPSILON

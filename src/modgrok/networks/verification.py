@@ -22,14 +22,14 @@ from jaxtyping import Array, Bool, Float, Int
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.polynomial import evaluate
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result, html_table, percent
 from modgrok.networks.models import Model, Statistics
 from modgrok.networks.network import Network, check_rows, chunk_rows, model_logits
 from modgrok.networks.proving import proved
 from modgrok.networks.storage import load
-from modgrok.progress import Progress
 from modgrok.proofs.proof import Proof
-from modgrok.results import Result, html_table, percent
 
 LARGEST_CHECK = 1 << 27
 """Most rows that `verify` walks through without being asked for a sample."""

@@ -22,7 +22,7 @@ from modgrok.proofs.rounding import Bound, Expert, exact_logits, logit_bound, ru
 from modgrok.proofs.waves import Claim, wave_lead
 
 MOST_ROWS, MOST_CIRCUIT_ROWS, MOST_KEPT = 1 << 27, 1 << 21, 1 << 25
-"""Rows that are counted out, of a single expert and of a circuit, whose wires are kept for all rows: so many symbols."""
+"""Rows that are counted out, of a single expert and of a circuit, and how many symbols its wires may keep of them."""
 ENUMERATION = 3e11
 """Operations that an expert's symbols may take one by one where there is a claim about its waves."""
 MOST_WORK = 6e12

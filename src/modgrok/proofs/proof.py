@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from modgrok.results import Result, plain
+from modgrok.base.results import Result, plain
 
 _KERNEL = object()
 """Whoever makes a proof must hold this; `tests/test_architecture.py` sees to it that only this room does."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from modgrok.base.results import percent
 from modgrok.reproduction.item import ItemResult, Verdict
 from modgrok.reproduction.strong_words import counted
-from modgrok.results import percent
 
 Results = Mapping[str, ItemResult]
 

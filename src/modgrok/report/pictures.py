@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, write_json
 from modgrok.figures.style import Figure, save_figure
-from modgrok.files import read_json, write_json
 from modgrok.report.store import checksum, source_hash
 
 

@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json, write_text
+from modgrok.base.locks import locked
+from modgrok.base.progress import Progress, Say
+from modgrok.base.ray_workers import check_ray
+from modgrok.base.results import Result, html_table, plain
 from modgrok.figures.style import figure_paths, save_figure
-from modgrok.files import write_json, write_text
-from modgrok.locks import locked
-from modgrok.progress import Progress, Say
-from modgrok.ray_workers import check_ray
 from modgrok.report import html, markdown, page, store
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
-from modgrok.results import Result, html_table, plain
 
 
 @dataclass(frozen=True, repr=False)

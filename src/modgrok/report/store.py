@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import jax
 
 from modgrok import __version__
-from modgrok.errors import InputError
-from modgrok.files import read_json, write_json
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, write_json
+from modgrok.base.results import json_text
 from modgrok.reproduction.item import ItemResult
-from modgrok.results import json_text
 
 PACKAGE = Path(__file__).parent.parent
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli.py", "__main__.py")

@@ -18,13 +18,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from modgrok.algebra.expression import read
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress
 from modgrok.compiler.steps import Plan
-from modgrok.errors import InputError
 from modgrok.figures.endtoend import endtoend_figures
 from modgrok.figures.style import Figure
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
-from modgrok.progress import Progress
 from modgrok.reproduction.endtoend_control import (
     CONTROL,
     FOUR,

@@ -21,13 +21,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from modgrok.algebra.expression import read
+from modgrok.base.progress import Progress, Say
+from modgrok.base.results import percent
 from modgrok.networks.models import CircuitModel
-from modgrok.progress import Progress, Say
 from modgrok.reproduction.item import ItemTable, Values
 from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
-from modgrok.results import percent
-from modgrok.separable.redundancy import redundancy, twins_and_guesses
+from modgrok.separable.measures.redundancy import redundancy, twins_and_guesses
 from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count
 from modgrok.training.diagnosis import LEARNED

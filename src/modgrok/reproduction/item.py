@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runt
 
 import jax
 
-from modgrok.errors import InputError
-from modgrok.progress import Progress, Say
-from modgrok.results import Result, html_table
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress, Say
+from modgrok.base.results import Result, html_table
 
 if TYPE_CHECKING:
     from modgrok.figures.style import Figure

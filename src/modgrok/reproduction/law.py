@@ -10,7 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import percent
 from modgrok.figures.law import law_figure
 from modgrok.figures.style import Figure
 from modgrok.loss_law.curve import Curve
@@ -18,7 +19,6 @@ from modgrok.loss_law.fraction_law import FractionLaw
 from modgrok.loss_law.from_table import TableLaw
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
 from modgrok.reproduction.records import read_recorded
-from modgrok.results import percent
 
 MODULI = (11, 31, 97)
 """Where the table says how much is enough."""

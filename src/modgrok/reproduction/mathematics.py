@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.results import percent
 from modgrok.figures.mathematics import mathematics_figure
 from modgrok.figures.style import Figure
 from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network
 from modgrok.inspection.waves import wrap
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
-from modgrok.results import percent
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 

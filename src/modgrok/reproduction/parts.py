@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
-from modgrok.files import read_json, write_json
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, write_json
 
 Settings = dict[str, Any]
 

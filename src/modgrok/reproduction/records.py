@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
-from modgrok.files import read_json
+from modgrok.base.files import read_json
 from modgrok.reproduction.item import ItemResult
 
 

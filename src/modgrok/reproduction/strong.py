@@ -19,11 +19,12 @@ from tempfile import TemporaryDirectory
 
 import jax
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress
+from modgrok.base.ray_workers import workers_for
+from modgrok.base.workers import in_window
 from modgrok.figures.strong import strong_figures
 from modgrok.figures.style import Figure
-from modgrok.progress import Progress
-from modgrok.ray_workers import workers_for
 from modgrok.reproduction.item import Effort, ItemResult, Summary
 from modgrok.reproduction.strong_longer import KINDS, is_late, looks_of, train_looks
 from modgrok.reproduction.strong_plan import MEASURED, Group, Rows, ensemble, groups, key, read_rows, write_rows
@@ -31,7 +32,6 @@ from modgrok.reproduction.strong_result import not_learned, result_of, summaries
 from modgrok.reproduction.strong_words import counted
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics
-from modgrok.workers import in_window
 
 THREADS = 3
 """Settings that are under way together: one compiles while another has the device."""

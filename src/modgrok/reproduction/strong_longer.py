@@ -29,17 +29,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from safetensors.numpy import load, save
 
-from modgrok.files import whole_file
+from modgrok.base.files import whole_file
+from modgrok.base.progress import Progress
+from modgrok.base.ray_workers import workers_for
+from modgrok.base.results import json_text
+from modgrok.base.workers import in_window
 from modgrok.networks.network import named_leaves
-from modgrok.progress import Progress
-from modgrok.ray_workers import workers_for
 from modgrok.reproduction.rest import Outcome, outcome_of
 from modgrok.reproduction.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
-from modgrok.results import json_text
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
-from modgrok.workers import in_window
 
 REACHES = (10, 20, 40)
 """Steps after which a look is judged, in units of the usual ones; the last is the budget."""

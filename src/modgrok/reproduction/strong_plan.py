@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modgrok.files import whole_file
+from modgrok.base.files import whole_file
 from modgrok.inspection.order import function_order
 from modgrok.reproduction.item import Values
 from modgrok.reproduction.table2 import PUBLISHED

@@ -24,7 +24,7 @@ from modgrok.reproduction.strong_longer import columns_of, looks_in, networks_in
 from modgrok.reproduction.strong_plan import CONTROLS, FRACTION, Rows
 from modgrok.reproduction.strong_words import conclusions, doubt, notes
 from modgrok.separable import classify_table
-from modgrok.separable.redundancy import twins_and_guesses
+from modgrok.separable.measures.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import LEARNED
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import median
 
+from modgrok.base.results import percent
 from modgrok.reproduction.item import Values
 from modgrok.reproduction.rest import Outcome
 from modgrok.reproduction.strong_longer import REACHES
 from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
-from modgrok.results import percent
 from modgrok.training.diagnosis import LEARNED
 
 Rows = list[Values]

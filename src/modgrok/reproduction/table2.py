@@ -20,12 +20,12 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.progress import Progress
+from modgrok.base.progress import Progress
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict, span
 from modgrok.reproduction.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
-from modgrok.separable.reduction import line_classes
-from modgrok.separable.redundancy import twins_and_guesses
+from modgrok.separable.measures.redundancy import twins_and_guesses
+from modgrok.separable.reductions.reduction import line_classes
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_chunks, train_ensemble
 from modgrok.training.steps import Shape, split_of

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from modgrok.base.progress import Progress
+from modgrok.base.results import percent
 from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import block_power, periodicity
 from modgrok.networks.models import Blocks
-from modgrok.progress import Progress
 from modgrok.reproduction.item import ItemResult, Summary, Values, Verdict
-from modgrok.results import percent
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import LEARNED, passed_at

@@ -3,10 +3,10 @@
 from modgrok.separable.certificates import check_obstruction, check_witness, proof_of, verdict_to_json
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import decide
-from modgrok.separable.grouping import decide_grouped, one_against_rest
-from modgrok.separable.orders import Orders, smallest_group
-from modgrok.separable.partial import predicted
-from modgrok.separable.redundancy import redundancy, redundancy_of_split
+from modgrok.separable.measures.redundancy import redundancy, redundancy_of_split
+from modgrok.separable.reductions.grouping import decide_grouped, one_against_rest
+from modgrok.separable.reductions.orders import Orders, smallest_group
+from modgrok.separable.reductions.partial import predicted
 from modgrok.separable.verdict import Obstruction, Verdict, Witness
 
 __all__ = [

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.results import plain
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
-from modgrok.results import plain
-from modgrok.separable.groups import Moduli
+from modgrok.separable.reductions.groups import Moduli
 from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness
 
 

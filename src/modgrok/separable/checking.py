@@ -20,13 +20,13 @@ import numpy as np
 
 from modgrok.algebra.expression import LAST_VARIABLE
 from modgrok.algebra.function import Function, from_expression, from_table
-from modgrok.errors import InputError
-from modgrok.files import read_json, write_json
+from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, write_json
+from modgrok.base.results import Result
 from modgrok.proofs.claims import VERDICTS, Malformed, Work, listed, read_claim, whole
 from modgrok.proofs.expressions import operations, read_expression, value_table, variables_of
 from modgrok.proofs.proof import NoProof, TooMuchWork
 from modgrok.proofs.verdicts import WORK, prove_verdict
-from modgrok.results import Result
 from modgrok.separable.certificates import claim_of
 from modgrok.separable.verdict import Verdict
 

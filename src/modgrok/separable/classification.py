@@ -21,17 +21,17 @@ from jaxtyping import Int, Integer
 
 from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
-from modgrok.results import Result
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
-from modgrok.separable.grouping import GroupedDecision, question
-from modgrok.separable.orders import AnyOrder
-from modgrok.separable.products import product_verdict
-from modgrok.separable.redundancy import redundancy
-from modgrok.separable.subexpressions import written_witnesses
+from modgrok.separable.measures.redundancy import redundancy
+from modgrok.separable.procedures.subexpressions import written_witnesses
+from modgrok.separable.reductions.grouping import GroupedDecision, question
+from modgrok.separable.reductions.orders import AnyOrder
+from modgrok.separable.reductions.products import product_verdict
 from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
 SECOND_LOOK = 0.05

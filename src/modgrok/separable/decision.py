@@ -16,22 +16,27 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.errors import InputError
-from modgrok.separable.algebraic import guess_algebra
-from modgrok.separable.automorphisms import decide_full
+from modgrok.base.errors import InputError
 from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
 from modgrok.separable.certificates import check_witness
-from modgrok.separable.climbing import Climb
-from modgrok.separable.groups import Group, Moduli, as_group
-from modgrok.separable.obstructions import combine, counting, distinct_lines, grouped
-from modgrok.separable.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.partial import absorbable_known, partial_at_once, partial_procedures, partial_reductions
-from modgrok.separable.phases import guess_phases
-from modgrok.separable.reduction import Reduced, Table, absorbable_values, reductions
-from modgrok.separable.search import Restarts, Solution
-from modgrok.separable.small_powers import guess_small_powers
-from modgrok.separable.symmetric import refute_by_symmetry
-from modgrok.separable.trails import decide_two_columns
+from modgrok.separable.procedures.algebraic import guess_algebra
+from modgrok.separable.procedures.climbing import Climb
+from modgrok.separable.procedures.obstructions import combine, counting, distinct_lines, grouped
+from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
+from modgrok.separable.procedures.phases import guess_phases
+from modgrok.separable.procedures.search import Restarts, Solution
+from modgrok.separable.procedures.small_powers import guess_small_powers
+from modgrok.separable.procedures.symmetric import refute_by_symmetry
+from modgrok.separable.procedures.trails import decide_two_columns
+from modgrok.separable.reductions.automorphisms import decide_full
+from modgrok.separable.reductions.groups import Group, Moduli, as_group
+from modgrok.separable.reductions.partial import (
+    absorbable_known,
+    partial_at_once,
+    partial_procedures,
+    partial_reductions,
+)
+from modgrok.separable.reductions.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
 
 EFFORT = 1.0

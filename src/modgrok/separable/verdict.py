@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, Required, TypedDict
 
-from modgrok.results import Result
+from modgrok.base.results import Result
 
 Status = Literal["in-class", "not-in-class", "unknown"]
 

@@ -18,10 +18,10 @@ from pathlib import Path
 
 import jax
 
-from modgrok.errors import InputError
-from modgrok.files import write_json
-from modgrok.progress import Progress
-from modgrok.results import Result
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json
+from modgrok.base.progress import Progress
+from modgrok.base.results import Result
 from modgrok.training.contenders import ONE_AT_A_TIME, OURS, Case, Train, contenders
 
 CPU_CASES = (Case(97, 500, 1), Case(97, 500, 4), Case(23, 500, 1), Case(23, 500, 16))

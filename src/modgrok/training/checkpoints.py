@@ -17,12 +17,12 @@ import numpy as np
 from jaxtyping import Float, Shaped
 
 from modgrok.algebra.expression import parse, variable_names
+from modgrok.base.stores import open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
-from modgrok.stores import open_tensors, write_tensors
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from modgrok.errors import InputError
-from modgrok.results import Result, frame, html_rows, percent, plain
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result, frame, html_rows, percent, plain
 from modgrok.training.diagnosis import passed_at
 from modgrok.training.run import Run
 from modgrok.training.run_list import Recorded, differences, outcome, recorded, setting_text

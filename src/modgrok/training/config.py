@@ -18,10 +18,10 @@ from jaxtyping import Int
 from modgrok.algebra.expression import read
 from modgrok.algebra.field import check_modulus, check_prime
 from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.results import field_values
 from modgrok.inspection.order import ORDER_NAMES, Order, order_of
 from modgrok.networks.models import MODELS, Model, trainable
-from modgrok.results import field_values
 from modgrok.training.data import train_count
 from modgrok.training.losses import LOSSES
 from modgrok.training.optimisers import OPTIMISERS

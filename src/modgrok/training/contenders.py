@@ -28,7 +28,7 @@ import numpy as np
 import optax
 from jaxtyping import Float, Int
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.data import train_count

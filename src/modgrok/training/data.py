@@ -16,7 +16,7 @@ from jaxtyping import Array, Int
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 
 
 def function_table(text: str, modulus: int) -> tuple[Int[np.ndarray, "row"], int]:

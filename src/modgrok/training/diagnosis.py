@@ -15,7 +15,7 @@ from math import isfinite, log
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.results import percent
+from modgrok.base.results import percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
 

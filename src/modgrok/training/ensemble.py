@@ -18,11 +18,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.memory import machine_memory, size_text
+from modgrok.base.progress import Progress
 from modgrok.inspection.order import Order, Places, sized_order
-from modgrok.memory import machine_memory, size_text
 from modgrok.networks.circuit import Weights
-from modgrok.progress import Progress
 from modgrok.training import fused_step
 from modgrok.training.steps import Hyper, Metrics, Shape, advance_and_measure, start
 

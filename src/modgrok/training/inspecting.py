@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float
 
-from modgrok.errors import InputError
-from modgrok.files import write_parquet
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_parquet
+from modgrok.base.progress import Progress
+from modgrok.base.stores import finite_number, whole_number
 from modgrok.inspection.film import film_of
 from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
 from modgrok.networks.network import Network, named_leaves
 from modgrok.networks.verification import as_network, known_cells
-from modgrok.progress import Progress
-from modgrok.stores import finite_number, whole_number
 from modgrok.training.data import train_count
 from modgrok.training.snapshots import snapshots_in
 from modgrok.training.steps import split_of

@@ -19,9 +19,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemaini
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from modgrok.base.progress import html_bar, line_every_few_seconds, notebook_output
+from modgrok.base.results import percent
 from modgrok.networks.network import Network
-from modgrok.progress import html_bar, line_every_few_seconds, notebook_output
-from modgrok.results import percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import LEARNED
 

@@ -14,7 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import OnPoint, Point
 

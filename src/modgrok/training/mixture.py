@@ -25,17 +25,17 @@ from jaxtyping import Int
 
 from modgrok.algebra.expression import Tree, read, to_text
 from modgrok.algebra.field import exp_table, log_table
+from modgrok.base.errors import InputError
+from modgrok.base.progress import Progress
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.margins import softmax_beta
 from modgrok.compiler.steps import ABSORBED, Plan, Step
-from modgrok.errors import InputError
 from modgrok.networks.circuit import Expert, batch_logits, single
 from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
 from modgrok.networks.verification import row_margins
-from modgrok.progress import Progress
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import pick, train_ensemble
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from modgrok.errors import InputError
-from modgrok.files import write_json, write_parquet
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_json, write_parquet
+from modgrok.base.results import Result, frame, html_table, percent, plain
+from modgrok.base.stores import DamagedError, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
-from modgrok.loss_law.law import expected_from_loss
+from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
-from modgrok.results import Result, frame, html_table, percent, plain
-from modgrok.stores import DamagedError, read_columns, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
@@ -133,7 +133,7 @@ class Run(Result):
     def at(self, step: int) -> Network:
         """The network as it was at a step: one of `snapshots`, or the last.
 
-        >>> from modgrok.training.runs import train
+        >>> from modgrok.training.train import train
         >>> run = train("n1 + n2", 5, width=4, steps=10, snapshots=4)
         >>> list(run.snapshots)
         [0, 1, 3, 10]

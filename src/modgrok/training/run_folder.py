@@ -9,7 +9,7 @@ snapshots.safetensors   the network at logarithmically spaced steps, where they 
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
 curves.png, .svg        the figure of the training
-running.json            which process trains it, as long as it does (`modgrok.locks`)
+running.json            which process trains it, as long as it does (`modgrok.base.locks`)
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import numpy as np
 from modgrok.algebra.expression import parse, to_text
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
-from modgrok.errors import InputError
-from modgrok.files import claim_folder, whole_file, write_json
-from modgrok.locks import RUNNING, holder, locked
-from modgrok.memory import ran_out
+from modgrok.base.errors import InputError
+from modgrok.base.files import claim_folder, whole_file, write_json
+from modgrok.base.locks import RUNNING, holder, locked
+from modgrok.base.memory import ran_out
+from modgrok.base.results import field_values
+from modgrok.base.stores import DamagedError, read_object
 from modgrok.networks.storage import WEIGHTS
-from modgrok.results import field_values
-from modgrok.stores import DamagedError, read_object
 from modgrok.training.config import TrainConfig
 from modgrok.training.snapshots import SNAPSHOTS
 

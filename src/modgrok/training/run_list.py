@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.errors import InputError
-from modgrok.results import Result, frame, html_rows, percent
+from modgrok.base.errors import InputError
+from modgrok.base.results import Result, frame, html_rows, percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
 from modgrok.training.run import Run, load_run, read_curves

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
+from modgrok.base.stores import DamagedError, open_tensors, write_tensors
 from modgrok.networks.network import Network
 from modgrok.networks.storage import check_network, read_format_2
-from modgrok.stores import DamagedError, open_tensors, write_tensors
 
 SNAPSHOTS = "snapshots.safetensors"
 

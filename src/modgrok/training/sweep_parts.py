@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from modgrok.progress import Progress
+from modgrok.base.progress import Progress
 from modgrok.training.checkpoints import COLUMNS
 from modgrok.training.config import Task, TrainConfig, hyper
 from modgrok.training.diagnosis import diagnose, passed_at

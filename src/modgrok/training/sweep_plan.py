@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from modgrok.algebra.function import FunctionLike, is_expression, read_function
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import chunk_size, device_memory, network_bytes
 from modgrok.training.steps import Shape, repeatable_gradient

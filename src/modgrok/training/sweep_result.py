@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from modgrok.results import Result, frame, html_rows, percent, plain
+from modgrok.base.results import Result, frame, html_rows, percent, plain
 
 if TYPE_CHECKING:
     from modgrok.figures.style import Figure

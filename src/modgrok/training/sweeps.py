@@ -8,7 +8,7 @@ A sweep in a folder has these files:
     weights/00000.safetensors    the trained networks, where they were asked for
     curves.png, .svg             medians and bands over the seeds
     settings.png, .svg           how good each setting is: a line, or a phase diagram where two vary
-    running.json                 which process trains it, as long as it does (`modgrok.locks`)
+    running.json                 which process trains it, as long as it does (`modgrok.base.locks`)
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from modgrok import printing
 from modgrok.algebra.function import FunctionLike
-from modgrok.errors import InputError
-from modgrok.files import claim_folder, whole_file, write_json
-from modgrok.locks import locked
-from modgrok.progress import Progress, progress_bar
-from modgrok.ray_workers import RayWorkers, check_ray
-from modgrok.stores import DamagedError, read_object, read_rows, set_aside
+from modgrok.base import printing
+from modgrok.base.errors import InputError
+from modgrok.base.files import claim_folder, whole_file, write_json
+from modgrok.base.locks import locked
+from modgrok.base.progress import Progress, progress_bar
+from modgrok.base.ray_workers import RayWorkers, check_ray
+from modgrok.base.stores import DamagedError, read_object, read_rows, set_aside
+from modgrok.base.workers import ThisThread, in_window
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory, pick
@@ -41,7 +42,6 @@ from modgrok.training.steps import Shape
 from modgrok.training.sweep_parts import ROWS, TrainedPart, Work, train_part
 from modgrok.training.sweep_plan import Device, Part, SweepPlan, groups_of, parts_of, plan_of, this_device
 from modgrok.training.sweep_result import CURVE, Sweep
-from modgrok.workers import ThisThread, in_window
 
 PLAN, TABLE, WEIGHTS = "sweep.json", "sweep.parquet", "weights"
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok import printing
-from modgrok.errors import InputError
+from modgrok.base import printing
+from modgrok.base.errors import InputError
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import Point, line_of, live_view
 from modgrok.training.run import Run, load_run, read_curves

@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Weights
 
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Expert, Weights
 from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum, used_rows
 

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from modgrok.errors import InputError
+from modgrok.base.errors import InputError
 from modgrok.networks.models.base import (
     Blocks,
     Inside,

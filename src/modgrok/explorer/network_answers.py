@@ -1,0 +1,274 @@
+"""Questions about networks: compiled ones and those of runs, their experts, and one input on its way through them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from modgrok.algebra.function import Function
+from modgrok.base.errors import InputError
+from modgrok.base.results import plain
+from modgrok.compiler.compiling import compile
+from modgrok.explorer.asking import Params, number, run_folder, whole
+from modgrok.explorer.encoding import encoded
+from modgrok.explorer.functions import asked_function
+from modgrok.explorer.limits import check_settings
+from modgrok.inspection.experts import ExpertInspection, input_names, inspect_experts, neurons_per_frequency
+from modgrok.inspection.order import Labels
+from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
+from modgrok.networks.export import export
+from modgrok.networks.network import Network, check_rows
+from modgrok.networks.verification import Prediction, answers, residue, row_margins, verify
+from modgrok.training.inspecting import inspect
+
+KEPT_NETWORKS = 16
+SHOWN_NEURONS = 12
+SHOWN_FREQUENCIES = 16
+"""Frequencies whose part in the logits is shown on its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A network, and what is found out about its experts when they are first asked for."""
+
+    network: Network
+
+    @cached_property
+    def experts(self) -> tuple[ExpertInspection, ...]:
+        return inspect_experts(self.network)
+
+
+@lru_cache(maxsize=KEPT_NETWORKS)
+def compiled(function: Function, method: str, settings: tuple[tuple[str, Any], ...]) -> Examined:
+    given = function if function.expression is None else f"{function.expression} mod {function.values}"
+    return Examined(compile(given, method=method, **dict(settings)))
+
+
+@lru_cache(maxsize=KEPT_NETWORKS)
+def of_run(folder: Path, changed: float) -> Examined:
+    from modgrok.networks.storage import load
+
+    return Examined(load(folder))
+
+
+def asked_network(params: Params) -> Examined:
+    """The network that a question is about: that of a `run`, or one that is compiled."""
+    if params.get("run"):
+        folder = run_folder(params)
+        weights = folder / "weights.safetensors"
+        return of_run(folder, weights.stat().st_mtime if weights.exists() else 0.0)
+    method = str(params.get("method") or "exact")
+    settings = {name: whole(params, name) for name in ("seed", "mul_width", "add_width")}
+    settings = {name: value for name, value in settings.items() if value is not None}
+    check_settings(settings)
+    chosen: dict[str, Any] = dict(settings)
+    if params.get("beta"):
+        chosen["beta"] = number(params, "beta", 100.0)
+    if text := str(params.get("frequencies") or ""):
+        chosen["frequencies"] = text if text in ("all", "minimal") else whole(params, "frequencies")
+    return compiled(asked_function(params), method, tuple(sorted(chosen.items())))
+
+
+def network(params: Params) -> dict[str, Any]:
+    """The network without its weights, and its plan as a graph."""
+    found = asked_network(params).network
+    orders = [expert.group_order or 0 for expert in found.plan]
+    return {
+        **found.to_json(),
+        "title": found.title,
+        "proof_text": found.proof_text,
+        "most_frequencies": max([1, *(order // 2 for order in orders)]),
+        "graph": graph(found),
+    }
+
+
+def graph(found: Network) -> dict[str, Any]:
+    """Variables and experts as nodes, wires as edges."""
+    circuit, names = found.circuit, wire_names(found)
+    variables = [
+        {"id": name, "kind": "variable", "text": name, "symbols": size}
+        for name, size in zip(found.variables, found.model.residues, strict=True)
+    ]
+    experts = [
+        {
+            "id": f"e{k}",
+            "kind": about.kind,
+            "text": about.text,
+            "symbols": expert.readout.shape[-1],
+            "expert": k,
+            "width": expert.width,
+        }
+        for k, (about, expert) in enumerate(zip(found.plan, circuit.experts, strict=True), start=1)
+    ]
+    edges = [[names[wire], f"e{k}"] for k, wires in enumerate(circuit.wires, start=1) for wire in dict.fromkeys(wires)]
+    return {"nodes": variables + experts, "edges": edges, "output": f"e{len(experts)}"}
+
+
+def wire_names(found: Network) -> list[str]:
+    return [*found.variables, *(f"e{k + 1}" for k in range(len(found.circuit.experts)))]
+
+
+def verification(params: Params) -> dict[str, Any]:
+    """The verb verify."""
+    found = verify(asked_network(params).network)
+    return {**found.to_json(), "text": found.summary()}
+
+
+def inspection(params: Params) -> dict[str, Any]:
+    """The verb inspect, without a film; a run's network knows its split."""
+    found = inspect(asked_network(params).network, film=[])
+    return {**found.to_json(), "text": found.summary()}
+
+
+def download(params: Params) -> tuple[bytes, str]:
+    """The network as a file, and a name for it."""
+    found, form = asked_network(params).network, str(params.get("format") or "safetensors")
+    if form not in ("safetensors", "onnx"):
+        raise InputError(f"format must be safetensors or onnx, got {form[:40]!r}")
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"network.{form}"
+        if form == "onnx":
+            export(found, "onnx", path)
+        else:
+            found.save(path)
+        words = "".join(c if c.isascii() and (c.isalnum() or c in "+-^") else "_" for c in found.title.replace(" ", ""))
+        return path.read_bytes(), f"{words[:60]}-{found.method}.{form}"
+
+
+# ------------------------------------------------------------------------------------------ one expert
+
+
+def expert(params: Params) -> dict[str, Any]:
+    """One expert: the waves of its neurons, and for some of them the weights themselves along the circle.
+
+    A residue lies where its multiple, or its place by the witness, lies; there every block of a neuron is the wave
+    amplitude · cos(2π · frequency · place / period + phase), with one frequency for all blocks.
+    """
+    examined, count = asked_network(params), whole(params, "expert") or 1
+    experts = examined.network.circuit.experts
+    if not 1 <= count <= len(experts):
+        raise InputError(f"this network has the experts 1 … {len(experts)}, got {count}")
+    part = examined.experts[count - 1]
+    waves = part.waves
+    shown = shown_neurons(waves.frequency, np.where(waves.alive, waves.amplitude.sum(axis=0), -1))
+    blocks = [*input_names(examined.network, examined.network.circuit.wires[count - 1]), "readout"]
+    about = examined.network.plan[count - 1] if examined.network.plan else None
+    return plain(
+        {
+            "expert": count,
+            "text": examined.network.title if about is None else about.text,
+            "order": part.order,
+            "period": waves.period,
+            "blocks": blocks,
+            "width": part.expert.width,
+            "neurons": {
+                "frequency": waves.frequency,
+                "amplitude": waves.amplitude.T,
+                "phase": waves.phase.T,
+                "alive": waves.alive,
+            },
+            "frequencies": neurons_per_frequency(waves),
+            "shown": shown,
+            "waves": encoded(weights_by_place(part.expert, waves.labels, shown), "f32"),
+        }
+    )
+
+
+def shown_neurons(
+    frequency: Int[np.ndarray, "width"], size: Float[np.ndarray, "width"], most: int = SHOWN_NEURONS
+) -> list[int]:
+    """The largest neurons, of different frequencies as far as there are enough."""
+    first: dict[int, int] = {}
+    largest = [k for k in np.argsort(-size, kind="stable").tolist() if size[k] >= 0]
+    for k in largest:
+        first.setdefault(int(frequency[k]), k)
+    chosen = dict.fromkeys([*first.values(), *largest])
+    return sorted(list(chosen)[:most])
+
+
+def weights_by_place(part: Expert, labels: Labels, neurons: Sequence[int]) -> Float[np.ndarray, "neuron block place"]:
+    """The weights of some neurons at every place of the circle, NaN where no residue lies; means where several do."""
+    embed, readout = np.asarray(part.embed, np.float64), np.asarray(part.readout, np.float64)
+    placed = [mean_at(labels.tables[s], embed[s][:, neurons], labels.period) for s in range(part.terms)]
+    spread = np.full((labels.period, len(neurons)), np.nan)
+    spread[labels.reached] = readout[neurons][:, labels.outputs[labels.reached]].T
+    return np.stack([*placed, spread]).transpose(2, 0, 1)
+
+
+def mean_at(
+    place: Int[np.ndarray, "p"], weights: Float[np.ndarray, "p neuron"], period: int
+) -> Float[np.ndarray, "place neuron"]:
+    """The mean of the rows of `weights` at each place."""
+    kept = place >= 0
+    total, count = np.zeros((period, weights.shape[1])), np.zeros(period)
+    np.add.at(total, place[kept], weights[: len(place)][kept])
+    np.add.at(count, place[kept], 1)
+    return np.where(count[:, None] > 0, total / np.maximum(count, 1)[:, None], np.nan)
+
+
+# ------------------------------------------------------------------------------------------ one input
+
+
+def flow(params: Params) -> dict[str, Any]:
+    """One input on its way: what every wire carries, the logits, and which frequency adds what to them."""
+    examined = asked_network(params)
+    found = examined.network
+    row = asked_row(params, found)
+    circuit, last, names = found.circuit, found.circuit.experts[-1], wire_names(found)
+    with found.precision():
+        signals = [np.asarray(signal) for signal in wire_signals(circuit, row)]
+    hidden = np.asarray(hidden_neurons(last, [signals[wire] for wire in circuit.wires[-1]])) ** last.power
+    logits, expected = signals[-1], int(answers(found, row[None])[0])
+    value = int(logits.argmax())
+    margin = float(row_margins(logits[None].copy(), np.array([value if expected < 0 else expected]))[0])
+    answer = Prediction(tuple(row.tolist()), value, None if expected < 0 else expected, margin)
+    wires = [{"id": names[k], "value": int(value), "distribution": None} for k, value in enumerate(row)]
+    wires += [
+        {"id": names[k], "value": int(signal.argmax()), "distribution": encoded(signal, "f32")}
+        for k, signal in enumerate(signals[len(row) : -1], start=len(row))
+    ]
+    wires.append({"id": names[-1], "value": value, "distribution": None})
+    return {
+        **answer.to_json(),
+        "variables": found.variables,
+        "wires": wires,
+        "logits": encoded(logits, "f32"),
+        **by_frequency(examined, hidden),
+    }
+
+
+def asked_row(params: Params, found: Network) -> Int[np.ndarray, "variable"]:
+    """The residues that are asked about: `n` lists them, with commas."""
+    words = [word for word in str(params.get("n") or "").split(",") if word.strip()]
+    if len(words) != len(found.variables):
+        raise InputError(f"this network takes {len(found.variables)} values, as in n=12,34; got {len(words)}")
+    return check_rows(
+        found.model,
+        [residue(whole({"n": word}, "n"), size) for word, size in zip(words, found.model.residues, strict=True)],
+    )
+
+
+def by_frequency(examined: Examined, hidden: Float[np.ndarray, "width"]) -> dict[str, Any]:
+    """The logits as a sum over the frequencies of the last expert's neurons, the largest parts first."""
+    readout = np.asarray(examined.network.circuit.experts[-1].readout, np.float64)
+    contributions = hidden[:, None] * readout
+    try:
+        frequency = examined.experts[-1].waves.frequency
+    except InputError as error:
+        return {"by_frequency": [], "rest": encoded(contributions.sum(axis=0), "f32"), "no_frequencies": str(error)}
+    parts = {int(f): contributions[frequency == f].sum(axis=0) for f in np.unique(frequency)}
+    largest = sorted(parts, key=lambda f: -float(np.ptp(parts[f])))
+    shown = [{"frequency": f, "logits": encoded(parts[f], "f32")} for f in largest[:SHOWN_FREQUENCIES]]
+    rest = [parts[f] for f in largest[SHOWN_FREQUENCIES:]]
+    return {
+        "by_frequency": shown,
+        "rest": encoded(np.sum(rest, axis=0), "f32") if rest else None,
+        "no_frequencies": None,
+    }

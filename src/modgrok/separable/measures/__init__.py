@@ -1,0 +1,1 @@
+"""What a table measures without a decision: redundancy, complexity, symmetries."""

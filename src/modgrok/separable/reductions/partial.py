@@ -1,0 +1,156 @@
+"""Tables with unknown cells: is there a function of the form that agrees with the known ones, and what does it predict?
+
+An unknown cell is negative. Rows that agree wherever both are known may share a place or not, so nothing is said about
+how many places there must be; only *rivals*, lines that differ in a cell known in both, need different ones. A row
+whose known cells are all among those of another row may share its place: it is *covered*, and left out. As in
+`reduction`, with an absorbing element every line whose known cells are all w may go to ∞, for each such w in turn.
+
+No is proved on the lines that are kept, in the words of the search, or by counting rivals: lines that are rivals of
+one another need different places, and so do the cells in which they meet one line with one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.separable.budget import Budget
+from modgrok.separable.procedures.climbing import Climb
+from modgrok.separable.procedures.search import Restarts, Solution
+from modgrok.separable.procedures.small_powers import guess_small_powers
+from modgrok.separable.reductions.groups import Group
+from modgrok.separable.reductions.reduction import Reduced, Table
+from modgrok.separable.verdict import Refutation, Witness
+
+
+def absorbable_known(table: Table) -> list[int]:
+    """The values w of lines whose known cells are all w, and some are known: what ∞ can carry."""
+    found = set()
+    for lines in (table, table.T):
+        for line in lines:
+            values = np.unique(line[line >= 0])
+            if len(values) == 1:
+                found.add(int(values[0]))
+    return sorted(found)
+
+
+def partial_reductions(table: Table, absorbed: list[int | None]) -> list[Reduced]:
+    return [reduce_partial(table, w) for w in absorbed]
+
+
+def reduce_partial(table: Table, absorbed: int | None = None) -> Reduced:
+    """The lines that are neither at ∞ nor covered by others; a line without known cells is covered by any."""
+    at_infinity = [
+        ((lines < 0) | (lines == absorbed)).all(axis=1) & (lines >= 0).any(axis=1) & (absorbed is not None)
+        for lines in (table, table.T)
+    ]
+    row_line, column_line = (np.where(gone, -1, np.arange(len(gone))) for gone in at_infinity)
+    rows, columns = np.flatnonzero(~at_infinity[0]), np.flatnonzero(~at_infinity[1])
+    while True:
+        rest = table[np.ix_(rows, columns)]
+        kept_rows = uncovered(rest, rows, row_line)
+        kept_columns = uncovered(rest[np.isin(rows, kept_rows)].T, columns, column_line)
+        if len(kept_rows) == len(rows) and len(kept_columns) == len(columns):
+            break
+        rows, columns = kept_rows, kept_columns
+    return Reduced(
+        absorbed=absorbed,
+        table=table,
+        row_line=numbered(row_line, rows),
+        column_line=numbered(column_line, columns),
+        row_source=rows,
+        column_source=columns,
+    )
+
+
+def uncovered(lines: Table, numbers: Int[np.ndarray, "line"], leader: Int[np.ndarray, "p"]) -> Int[np.ndarray, "kept"]:
+    """The lines that no other covers; `leader` learns who stands for the others. One line is always kept."""
+    kept: list[int] = []
+    for k in np.argsort(-(lines >= 0).sum(axis=1), kind="stable"):
+        over = next((j for j in kept if ((lines[k] < 0) | (lines[k] == lines[j])).all()), None)
+        if over is None:
+            kept.append(int(k))
+        else:
+            leader[leader == numbers[k]] = numbers[over]
+    return numbers[np.sort(np.array(kept, dtype=np.int64))]
+
+
+def numbered(leader: Int[np.ndarray, "p"], kept: Int[np.ndarray, "kept"]) -> Int[np.ndarray, "p"]:
+    """The number among the kept lines of who stands for each line; -1 at ∞."""
+    return np.where(leader < 0, -1, np.searchsorted(kept, leader))
+
+
+def partial_at_once(reduced: Reduced, group: Group) -> Solution | Refutation | None:
+    """What counting rivals, and tables of one line, decide without search."""
+    cells = reduced.cells
+    kept = [reduced.row_source.tolist(), reduced.column_source.tolist()]
+    if min(cells.shape) <= 1 and max(cells.shape) <= group.order:
+        return Solution(np.arange(cells.shape[0]), np.arange(cells.shape[1]))
+    for side, lines in (("row", cells), ("column", cells.T)):
+        clique = rivals_of_one_another(lines, range(len(lines)))
+        if len(clique) > group.order:
+            return {"kind": "rivals", "kept": kept, "side": side, "clique": clique}
+    cliques = [largest_clique(cells, v) for v in range(len(reduced.values))]
+    if sum(len(members) for _, _, members in cliques) > group.order:
+        return {"kind": "rival-cells", "kept": kept, "cliques": cliques}
+    return None
+
+
+def rivals_of_one_another(lines: Table, candidates: range | list[int]) -> list[int]:
+    """Lines that differ pairwise in known cells, gathered greedily, those with most known cells first."""
+    clique: list[int] = []
+    for k in sorted(candidates, key=lambda k: -int((lines[k] >= 0).sum())):
+        if all(((lines[k] != lines[j]) & (lines[k] >= 0) & (lines[j] >= 0)).any() for j in clique):
+            clique.append(int(k))
+    return clique
+
+
+def largest_clique(cells: Table, v: int) -> tuple[str, int, list[int]]:
+    """(side, line, rivals across it that meet it in the value v): as many as a greedy choice finds."""
+    best: tuple[str, int, list[int]] = ("row", 0, [])
+    for side, lines, across in (("row", cells, cells.T), ("column", cells.T, cells)):
+        for k, line in enumerate(lines):
+            here = np.flatnonzero(line == v).tolist()
+            if len(here) > len(best[2]):
+                clique = rivals_of_one_another(across, here)
+                best = max(best, (side, k, clique), key=lambda found: len(found[2]))
+    return best
+
+
+def partial_procedures(
+    reduced: Reduced, group: Group, absorbing: bool, table: Table
+) -> Iterator[tuple[int, Callable[[Budget], Solution | Refutation | None]]]:
+    """(share of steps, procedure), round after round: powers once, then restarted searches."""
+    yield 2000, partial(guess_small_powers, reduced, group, absorbing, table.shape)
+    need = np.ones(len(reduced.values), dtype=np.int64)
+    searches = [Restarts(reduced.cells, group, need, flip) for flip in (False, True)]
+    climb = Climb(reduced.cells, group)
+    steps = 512
+    while True:
+        for restarts in searches:
+            yield steps, partial(searched, restarts, reduced)
+        yield steps, climb.run
+        steps *= 4
+
+
+def searched(restarts: Restarts, reduced: Reduced, budget: Budget) -> Solution | Refutation:
+    found = restarts.run(budget)
+    if isinstance(found, Solution):
+        return found
+    return found | {"kept": [reduced.row_source.tolist(), reduced.column_source.tolist()]}
+
+
+def predicted(witness: Witness, shape: tuple[int, ...]) -> Int[np.ndarray, "p ..."]:
+    """What a witness says of every cell; -1 where its h is free. Another witness may say something else."""
+    group = Group(witness.moduli or (witness.group_order,))
+    h = np.array([-1 if v is None else v for v in (*witness.h, witness.h_absorbing)])
+    place = np.zeros((), dtype=np.int64)
+    absorbed = np.zeros((), dtype=bool)
+    for part in witness.g:
+        numbers = np.array([t or 0 for t in part])
+        place = group.sums[place[..., None], numbers] if place.ndim else numbers
+        absorbed = np.logical_or.outer(absorbed, np.array([t is None for t in part]))
+    return h[np.where(absorbed, group.order, place)].reshape(shape)

@@ -1,0 +1,305 @@
+"""The verbs train and resume: a training as it runs, in memory or in a folder where it can go on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext, suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from modgrok.algebra.function import FunctionLike
+from modgrok.base import printing
+from modgrok.base.errors import InputError
+from modgrok.base.files import write_parquet
+from modgrok.base.stores import DamagedError, set_aside
+from modgrok.networks.network import Network
+from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
+from modgrok.training.config import Task, TrainConfig
+from modgrok.training.ensemble import check_memory
+from modgrok.training.live import OnPoint, Point, live_view
+from modgrok.training.logs import check_log, logged
+from modgrok.training.run import Run, load_run, write_run
+from modgrok.training.run_folder import CHECKPOINT, METRICS, is_finished, load_config, owned
+from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
+
+SECONDS_BETWEEN_METRICS = 1.0
+"""How often a folder shows to others (`modgrok watch`) how far its training is."""
+LOOKS_PER_SECOND = 21.0
+"""How often at least somebody who looks on is shown the training, where steps and looks are fast enough."""
+
+
+def train(
+    function: FunctionLike,
+    mod: int | None = None,
+    *,
+    model: str = "power",
+    width: int | None = None,
+    power: int | None = None,
+    depth: int | None = None,
+    activation: str | None = None,
+    norm: str | None = None,
+    dropout: float | None = None,
+    loss: str | None = None,
+    optimiser: str = "adamw",
+    steps: int | None = None,
+    learning_rate: float | None = None,
+    weight_decay: float | None = None,
+    beta1: float | None = None,
+    beta2: float | None = None,
+    eps: float | None = None,
+    fraction: float | None = None,
+    init_scale: float | None = None,
+    seed: int | None = None,
+    metrics_every: int | None = None,
+    snapshots: int | None = None,
+    order: str | None = None,
+    out: str | Path | None = None,
+    overwrite: bool = False,
+    checkpoint_seconds: float = 10.0,
+    live: bool | None = None,
+    log: str | None = None,
+    on_point: OnPoint | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Train a network on a part of a function's table, and measure what it learns.
+
+    Args:
+        function: an expression such as "n1 n2", which may end with its modulus; a table of values, as an array or as a
+            .csv, .npy or .parquet file; or a Python function of residues (`algebra.function`). Cells of a table that
+            are unknown neither train nor test: the network predicts them.
+        mod: the modulus; of a table, the number of its values.
+        model: "power" (the paper's two-layer network), "mlp" or "transformer".
+        width, power, depth, activation, norm, dropout: of the model; None is what suits it.
+        loss: "mse" or "cross-entropy".
+        optimiser: "adamw", "adam", "adam-l2", "sgd" or "muon".
+        steps: full-batch steps.
+        learning_rate, weight_decay, beta1, beta2, eps: of the optimiser.
+        fraction: share of the table to train on; the rest is for testing.
+        init_scale: size of the initial weights.
+        seed: of the split and of the initial weights.
+        metrics_every: steps between measurements.
+        snapshots: how many networks to keep on the way, at logarithmically spaced steps: `run.at(step)`.
+        order: order of residues in which periodicity is measured; None finds the function's own.
+        out: folder of the run, which goes on where an earlier sitting stopped; None keeps the run in memory.
+        overwrite: replace the run that is in the folder.
+        checkpoint_seconds: least time between checkpoints.
+        live: whether to show how far it is; None does so in notebooks.
+        log: "tensorboard" or "wandb": write the metrics for these tools into the folder, too.
+        on_point: called at every measured step with a `Point`.
+        stop: asked at every measured step whether to stop.
+
+    Returns:
+        The `Run`: `metrics`, `plot()`, `network`, `at(step)`, `inspect()`, `diagnosis`, `expected`, `final`.
+
+    >>> run = train("n1 + n2", mod=5, width=16, steps=20, fraction=0.8)
+    >>> run.step, run.network([1, 2]).shape
+    (20, (5,))
+    """
+    settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
+    config = TrainConfig.of(settings.pop("function"), mod, **settings)
+    return train_config(
+        config,
+        out,
+        overwrite=overwrite,
+        checkpoint_seconds=checkpoint_seconds,
+        live=live,
+        log=log,
+        on_point=on_point,
+        stop=stop,
+    )
+
+
+def resume(
+    folder: str | Path,
+    *,
+    steps: int | None = None,
+    checkpoint_seconds: float = 10.0,
+    live: bool | None = None,
+    log: str | None = None,
+    on_point: OnPoint | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """Go on with the run in a folder, to more steps if they are given; the rest as in `train`."""
+    config = load_config(Path(folder))
+    config = config if steps is None else replace(config, steps=steps)
+    return train_config(
+        config, folder, checkpoint_seconds=checkpoint_seconds, live=live, log=log, on_point=on_point, stop=stop
+    )
+
+
+def train_config(
+    config: TrainConfig,
+    out: str | Path | None = None,
+    *,
+    overwrite: bool = False,
+    checkpoint_seconds: float = 10.0,
+    live: bool | None = None,
+    log: str | None = None,
+    on_point: OnPoint | None = None,
+    on_look: OnPoint | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Run:
+    """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`.
+
+    `on_look` is called at the measured steps and between them, `LOOKS_PER_SECOND` times a second or more. A look costs
+    a measurement and changes no number: what is trained and written is the same with it and without.
+    """
+    if not checkpoint_seconds >= 0:
+        raise InputError(f"checkpoint_seconds must be 0 or more, got {checkpoint_seconds}; 10 is usual")
+    folder = None if out is None else Path(out)
+    if folder is not None and not overwrite and is_finished(config, folder):
+        with suppress(DamagedError):  # then it is written again below, from its checkpoint
+            return load_run(folder)
+    check_log(log, folder)
+    task = config.task()  # what cannot be trained makes no folder, and empties none
+    check_memory(task.shape)
+    console = printing.console(stderr=True)
+    shown = console.is_jupyter if live is None else live
+    with (
+        nullcontext() if folder is None else owned(config, folder, overwrite=overwrite),
+        live_view(config, console) if shown else nullcontext() as view,
+        logged(log, config, folder) as logger,
+    ):
+        watchers = [watcher for watcher in (view, logger, on_point, on_look) if watcher is not None]
+        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, stop or (lambda: False))
+
+
+def sitting(
+    config: TrainConfig,
+    task: Task,
+    folder: Path | None,
+    checkpoint_seconds: float,
+    watchers: list[OnPoint],
+    on_look: OnPoint | None,
+    stop: Callable[[], bool],
+) -> Run:
+    """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so."""
+    fresh = begin(config, task)
+    before = np.asarray(fresh.neurons().ipr)
+    training = fresh if folder is None else last_checkpoint(config, folder, fresh)
+    training = training.compiled()
+    diary = Diary(config, folder, checkpoint_seconds, training)
+    first_step, began = training.step, time.perf_counter()
+    lap_step, lap_began = first_step, began
+
+    def point_of(training: Training, measured: bool) -> Point:
+        seconds = time.perf_counter() - began
+        return Point(
+            training.last_row(), training.step - first_step, seconds, partial(training.network, config), measured
+        )
+
+    for step in (step for step in config.measured_steps() if step > first_step):
+        if stop():
+            break
+        filmed = diary.film_steps(training.step, step)
+        speed = (training.step - lap_step) / max(time.perf_counter() - lap_began, 1e-9)
+        lap_step, lap_began = training.step, time.perf_counter()
+        looks = [] if on_look is None else look_steps(training.step, step, speed)
+        for until in sorted({*filmed, *looks, step}):
+            training = training.segment(until - training.step, noted=until == step)
+            if until in filmed:
+                diary.film(training)
+            if on_look is not None and until != step:
+                on_look(point_of(training, measured=False))
+        for watcher in watchers:
+            watcher(point_of(training, measured=True))
+        diary.write(training)
+    seconds = time.perf_counter() - began
+    rate = (training.step - first_step) / max(seconds, 1e-9)
+    run = Run(
+        config,
+        training.network(config),
+        training.curves(),
+        neuron_columns(before, training),
+        seconds,
+        rate,
+        jax.devices()[0].device_kind,
+        folder,
+        diary.snapshots,
+    )
+    if folder is not None:
+        diary.checkpoint(folder, training)
+        write_run(run, folder)
+    return run
+
+
+def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Training:
+    """The training as its folder holds it; from the beginning where its checkpoint or its snapshots are damaged."""
+    checkpoint = folder / CHECKPOINT
+    try:
+        if config.snapshots:
+            snapshots_in(folder)
+    except DamagedError as error:
+        checkpoint.unlink(missing_ok=True)  # those of earlier steps are made again, too
+        set_aside(folder / SNAPSHOTS, error)
+    try:
+        return load_checkpoint(config, checkpoint, fresh)
+    except DamagedError as error:
+        set_aside(checkpoint, error)
+        return fresh
+
+
+def look_steps(now: int, until: int, speed: float) -> range:
+    """Steps before the next measured one to look at; `speed` is how many steps a second there were since the last.
+
+    >>> list(look_steps(40, 50, 65.0)), list(look_steps(0, 10, 0.0))
+    ([43, 46, 49], [1, 2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    stride = max(1, int(speed / LOOKS_PER_SECOND))
+    return range(now + stride, until, stride)
+
+
+class Diary:
+    """What a training keeps as it goes: snapshots, and in its folder the metrics and a checkpoint now and then."""
+
+    def __init__(self, config: TrainConfig, folder: Path | None, seconds: float, training: Training) -> None:
+        self.config, self.folder, self.seconds = config, folder, seconds
+        kept = {} if folder is None or not config.snapshots else snapshots_in(folder)
+        self.snapshots: dict[int, Network] = {step: kept[step] for step in kept if step <= training.step}
+        self.planned = snapshot_steps(config.steps, config.snapshots)
+        self.unwritten = False
+        if training.step in self.planned and training.step not in self.snapshots:
+            self.film(training)
+        self.metrics_at = self.checkpoint_at = time.perf_counter()
+        if folder is not None:
+            write_parquet(folder / METRICS, training.curves())
+
+    def film_steps(self, after: int, until: int) -> list[int]:
+        """The steps of a stretch of training at which a snapshot is due."""
+        return [step for step in self.planned if after < step <= until]
+
+    def film(self, training: Training) -> None:
+        """Keep the network as it is now."""
+        self.snapshots[training.step] = training.network(self.config)
+        self.unwritten = True
+
+    def write(self, training: Training) -> None:
+        """Metrics and a checkpoint, where it is time."""
+        now = time.perf_counter()
+        if self.folder is None:
+            return
+        if now - self.checkpoint_at >= self.seconds:
+            self.checkpoint(self.folder, training)
+        if now - self.metrics_at >= min(SECONDS_BETWEEN_METRICS, self.seconds):
+            write_parquet(self.folder / METRICS, training.curves())
+            self.metrics_at = time.perf_counter()
+
+    def checkpoint(self, folder: Path, training: Training) -> None:
+        """All that is needed to go on; snapshots first, as those of later steps than the checkpoint's are dropped."""
+        if self.unwritten:
+            write_snapshots(folder / SNAPSHOTS, self.snapshots)
+            self.unwritten = False
+        save_checkpoint(self.config, folder / CHECKPOINT, training)
+        self.checkpoint_at = time.perf_counter()
+
+
+def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarray]:
+    """IPR of every neuron (in other models, of every column of the embedding) at the beginning and now."""
+    now = training.neurons()
+    count = np.arange(len(before))
+    return {"neuron": count, "ipr_initial": before, "ipr_final": np.asarray(now.ipr), "alive": np.asarray(now.alive)}
