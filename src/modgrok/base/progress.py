@@ -98,16 +98,16 @@ def notebook_output() -> Callable[[str, bool], None]:
 
     IPython alone does it; widgets, which may not be installed, are not needed.
     """
-    from IPython.display import HTML, display
+    from IPython import display as screen
 
-    handle = display(HTML(""), display_id=True)
+    handle = screen.display(screen.HTML(""), display_id=True)  # type: ignore[no-untyped-call]
     shown = 0.0
 
     def show(text: str, always: bool) -> None:
         nonlocal shown
         if always or time.monotonic() - shown >= 1 / UPDATES_PER_SECOND:
             shown = time.monotonic()
-            handle.update(HTML(text))
+            handle.update(screen.HTML(text))  # type: ignore[no-untyped-call]
 
     return show
 

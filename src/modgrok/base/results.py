@@ -55,6 +55,11 @@ def field_values(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
+def plain_object(items: Mapping[str, Any]) -> dict[str, Any]:
+    """Items under their names, each as JSON holds it."""
+    return {str(name): plain(item) for name, item in items.items()}
+
+
 def plain(value: Any) -> Any:
     """`value` as JSON holds it: results and dataclasses as objects, arrays as lists, what is not finite as null."""
     if isinstance(value, Enum):
@@ -72,9 +77,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Result):
         return value.to_json()
     if is_dataclass(value) and not isinstance(value, type):
-        return {name: plain(item) for name, item in field_values(value).items()}
+        return plain_object(field_values(value))
     if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
+        return plain_object(value)
     if isinstance(value, np.ndarray) or hasattr(value, "__jax_array__") or hasattr(value, "addressable_shards"):
         return plain(np.asarray(value).tolist())
     if isinstance(value, (Sequence, Set)):

@@ -96,10 +96,16 @@ def logit_bound(expert: Expert, leaks: Sequence[float | None], unit: float) -> f
     """The largest possible difference between a computed logit and the ideal one; infinite where a leak is."""
     if any(leak == np.inf for leak in leaks):
         return np.inf
-    gamma = lambda n: n * unit / (1 - n * unit)  # noqa: E731
+
+    def gamma(n: int) -> float:
+        return n * unit / (1 - n * unit)
+
+    def both(a: float, b: float) -> float:
+        """(1 + a)(1 + b) - 1"""
+        return a + b + a * b
+
     residues = expert.embed.shape[1]
     largest = np.abs(np.asarray(expert.embed)).max(axis=1)
-    both = lambda a, b: a + b + a * b  # noqa: E731  (1 + a)(1 + b) - 1
     relative = np.array([unit if leak is None else both(unit, both(gamma(residues), 2 * leak)) for leak in leaks])
     error = ((relative + gamma(expert.terms) * (1 + relative))[:, None] * largest).sum(axis=0)
     ideal = largest.sum(axis=0)
@@ -133,7 +139,7 @@ def zero_logits(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class"
     if kernel.exact:
         return np.stack([zero] * step.terms)
     votes = ZERO_VOTE * (step.terms - np.arange(step.terms)) ** float(step.terms)
-    return zero_residue(step, kernel) + constant_row(step, kernel) + votes[:, None] * zero
+    return np.asarray(zero_residue(step, kernel) + constant_row(step, kernel) + votes[:, None] * zero)
 
 
 def _is_injective(step: Step) -> bool:

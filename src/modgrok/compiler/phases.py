@@ -44,11 +44,11 @@ class Design:
 
     @property
     def terms(self) -> int:
-        return self.amplitude.shape[0]
+        return int(self.amplitude.shape[0])
 
     @property
     def width(self) -> int:
-        return self.amplitude.shape[1]
+        return int(self.amplitude.shape[1])
 
     @property
     def gain(self) -> float:
@@ -62,11 +62,11 @@ class Design:
     def embed(self, angles: Float[np.ndarray, "term p"]) -> Float[np.ndarray, "term p width"]:
         """Columns of an expert's embed for inputs at these angles; the terms share the offset equally."""
         waves = self.amplitude[:, None, :] * np.cos(angles[:, :, None] + self.phase[:, None, :])
-        return waves + self.offset / self.terms
+        return np.asarray(waves + self.offset / self.terms)
 
     def readout(self, angles: Float[np.ndarray, "class"]) -> Float[np.ndarray, "width class"]:
         """Rows of an expert's readout for classes at these angles."""
-        return self.readout_amplitude[:, None] * np.cos(self.readout_phase[:, None] - angles)
+        return np.asarray(self.readout_amplitude[:, None] * np.cos(self.readout_phase[:, None] - angles))
 
 
 def printed_amplitude(terms: int, width: int) -> float:

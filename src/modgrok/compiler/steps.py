@@ -53,7 +53,7 @@ class Step:
     @property
     def symbols(self) -> int:
         """Of the longest alphabet that it reads."""
-        return self.tables.shape[1]
+        return int(self.tables.shape[1])
 
 
 @dataclass(frozen=True)

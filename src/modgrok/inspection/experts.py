@@ -65,14 +65,14 @@ class ExpertInspection:
     @cached_property
     def explained(self) -> Float[np.ndarray, "width"]:
         """Mean share of squared length that one cosine explains, over the blocks that are not zero."""
-        return self.waves.explained.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1)
+        return np.asarray(self.waves.explained.sum(axis=0) / np.maximum(self.waves.present.sum(axis=0), 1))
 
     @cached_property
     def answers_zero(self) -> Bool[np.ndarray, "width"]:
         """Active neurons with most of their readout's squared length at zero, if the order leaves it out."""
         square = np.asarray(self.expert.readout, np.float64) ** 2
         placed = self.waves.labels.classes
-        return self.waves.active & (square[:, placed].sum(axis=1) < square.sum(axis=1) / 2)
+        return np.asarray(self.waves.active & (square[:, placed].sum(axis=1) < square.sum(axis=1) / 2))
 
     @cached_property
     def nearest_design(self) -> NearestDesign:

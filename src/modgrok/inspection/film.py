@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, percent, plain
+from modgrok.base.results import Result, percent, plain_object
 from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
 from modgrok.inspection.order import Order, order_of
@@ -66,7 +66,7 @@ class Film(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The columns by name, the norm at every frequency, and what they are about."""
-        return plain(
+        return plain_object(
             {
                 "order": self.order,
                 "loss": self.loss,
@@ -163,7 +163,9 @@ def embedding_norms(network: Network, order: Order) -> Float[np.ndarray, "freque
         if axis < network.model.variables and order.places.period[axis] > 0
     ]
     length = max((len(part) for part in power), default=1)
-    return np.sqrt(np.sum([np.pad(part, (0, length - len(part))) for part in power] or [np.zeros(1)], axis=0))
+    return np.asarray(
+        np.sqrt(np.sum([np.pad(part, (0, length - len(part))) for part in power] or [np.zeros(1)], axis=0))
+    )
 
 
 def embedding_along(network: Network, order: Order) -> Float[np.ndarray, "neuron place"]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from modgrok.base.results import plain
+from modgrok.base.results import plain_object
 from modgrok.inspection.order import Labels, Order
 from modgrok.networks.network import Network
 
@@ -62,7 +62,7 @@ class Axes:
 
     def table(self, values: Float[np.ndarray, "table k"]) -> Float[np.ndarray, "n1 n2 k"]:
         """Values on all rows as a table over both inputs, in this order."""
-        return values.reshape(*self.sizes, -1)[np.ix_(*self.residues)]
+        return np.asarray(values.reshape(*self.sizes, -1)[np.ix_(*self.residues)])
 
     def diagonal(self, sign: int) -> Bool[np.ndarray, "f1 f2"]:
         """Where the waves of the sum of places lie (sign 1), or of their difference (sign -1)."""
@@ -93,7 +93,7 @@ class InputSpectrum:
             "sum": self.power[sums].sum(),
             "difference": self.power[differences & ~sums].sum(),
         }
-        return plain(
+        return plain_object(
             {
                 "order": self.axes.order,
                 **shares,

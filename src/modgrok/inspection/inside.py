@@ -17,7 +17,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from modgrok.base.results import plain
+from modgrok.base.results import plain_object
 from modgrok.inspection.input_spectrum import Axes
 from modgrok.inspection.order import Order, Places, order_of, witness_of
 from modgrok.inspection.spectrum import axis_power
@@ -46,7 +46,7 @@ class LayerActivity:
 
     @property
     def active(self) -> Bool[np.ndarray, "neuron"]:
-        return self.variance > SILENT * self.variance.max()
+        return np.asarray(self.variance > SILENT * self.variance.max())
 
     @property
     def on_one_frequency(self) -> Bool[np.ndarray, "neuron"]:
@@ -55,7 +55,7 @@ class LayerActivity:
     def to_json(self) -> dict[str, Any]:
         active = self.active
         counts = Counter(self.frequency[self.on_one_frequency].tolist())
-        return plain(
+        return plain_object(
             {
                 "neurons": len(self.variance),
                 "active": int(active.sum()),
@@ -91,7 +91,7 @@ class InsideView:
             for layer in self.attention
         ]
         layers = [layer.to_json() for layer in self.layers]
-        return plain({"order": self.order, "spectra": spectra, "layers": layers, "attention": heads})
+        return plain_object({"order": self.order, "spectra": spectra, "layers": layers, "attention": heads})
 
 
 def inside_view(network: Network) -> InsideView:
@@ -178,7 +178,8 @@ def whole_inside(network: Network) -> Inside:
             model_inside(network.model, network.params, network.statistics, rows[first : first + size])
             for first in range(0, len(rows), size)
         ]
-    return jax.tree.map(lambda *pieces: np.concatenate(pieces).astype(np.float64), *parts)
+    whole: Inside = jax.tree.map(lambda *pieces: np.concatenate(pieces).astype(np.float64), *parts)
+    return whole
 
 
 @partial(jax.jit, static_argnums=0)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.base.errors import InputError
-from modgrok.base.results import Result, html_table, percent, plain
+from modgrok.base.results import Result, html_table, percent, plain_object
 from modgrok.inspection.experts import (
     STATISTICS,
     ExpertInspection,
@@ -89,7 +89,7 @@ class Inspection(Result):
         """What `modgrok inspect --json` prints; docs/commands.md says what each key means."""
         experts = [expert.to_json() for expert in self.experts]
         names = ("accuracy", "accuracy_nonzero", "rows_checked")
-        return plain(
+        return plain_object(
             {
                 "expression": self.network.expression,
                 "modulus": self.network.common_modulus,

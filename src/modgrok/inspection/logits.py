@@ -36,7 +36,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
 
-from modgrok.base.results import Result, percent, plain
+from modgrok.base.results import Result, percent, plain_object
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
 from modgrok.inspection.order import Labels, named_order, order_of, witness_of
 from modgrok.networks.network import Network
@@ -83,13 +83,13 @@ class Templates:
         reached = self.labels.reached
         np.add.at(fibres.T, np.searchsorted(self.classes, self.labels.outputs[reached]), turns.T[reached])
         kernel = (turns[:, :, None] * fibres.conj()[:, None, :]).real
-        return kernel - kernel.mean(axis=-1, keepdims=True)
+        return np.asarray(kernel - kernel.mean(axis=-1, keepdims=True))
 
     @cached_property
     def gram(self) -> Float[np.ndarray, "frequency frequency"]:
         """⟨K_f, K_f'⟩ over all rows and classes."""
         flat = (self.kernel * np.sqrt(self.counts)[None, :, None]).reshape(len(self.kernel), -1)
-        return flat @ flat.T
+        return np.asarray(flat @ flat.T)
 
     @cached_property
     def counts(self) -> Int[np.ndarray, "sum"]:
@@ -99,7 +99,7 @@ class Templates:
     @cached_property
     def answers(self) -> Int[np.ndarray, "row"]:
         """The right class of every row, as its number among `classes`."""
-        return np.searchsorted(self.classes, self.labels.outputs[self.sums])
+        return np.asarray(np.searchsorted(self.classes, self.labels.outputs[self.sums]))
 
     @cached_property
     def rank(self) -> int:
@@ -114,7 +114,7 @@ class Templates:
     def centred(self, logits: Float[np.ndarray, "table p"]) -> Float[np.ndarray, "row class"]:
         """The logits of rows and classes that have places, each row without its mean."""
         own = logits[self.rows][:, self.classes]
-        return own - own.mean(axis=1, keepdims=True)
+        return np.asarray(own - own.mean(axis=1, keepdims=True))
 
     def mean_by_sum(self, centred: Float[np.ndarray, "row class"]) -> Float[np.ndarray, "sum class"]:
         """The mean over the rows of each sum; 0 where no row has it."""
@@ -139,7 +139,7 @@ class Templates:
     ) -> Float[np.ndarray, "row class"]:
         """Σ A_f K_f over the chosen frequencies, on every row."""
         kept = list(chosen)
-        return np.tensordot(coefficients[kept], self.kernel[kept], axes=1)[self.sums]
+        return np.asarray(np.tensordot(coefficients[kept], self.kernel[kept], axes=1)[self.sums])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,7 +195,7 @@ class LogitsView(Result):
     def to_json(self) -> dict[str, Any]:
         found = self.templates
         shares = () if self.shares is None else enumerate(self.shares.tolist())
-        return plain(
+        return plain_object(
             {
                 "order": self.order,
                 "why": self.why,
@@ -328,12 +328,12 @@ def means(values: np.ndarray, parts: Mapping[str, Bool[np.ndarray, "row"]]) -> d
 def cross_entropy(logits: Float[np.ndarray, "row class"], answers: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
     """-log of the softmax's share for the answer."""
     shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(answers)), answers]
+    return np.asarray(np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(answers)), answers])
 
 
 def squared_error(logits: Float[np.ndarray, "row class"], answers: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
     """Mean squared distance to the one-hot of the answer."""
-    return np.mean((logits - np.eye(logits.shape[1])[answers]) ** 2, axis=1)
+    return np.asarray(np.mean((logits - np.eye(logits.shape[1])[answers]) ** 2, axis=1))
 
 
 LOSSES: dict[str, Callable[..., Float[np.ndarray, "row"]]] = {"mse": squared_error, "cross-entropy": cross_entropy}

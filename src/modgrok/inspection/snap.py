@@ -30,7 +30,7 @@ def snap(expert: Expert, waves: FittedWaves) -> Expert:
 
     def cosine(block: int, places: Int[np.ndarray, "place"]) -> Float[np.ndarray, "place width"]:
         turns = np.outer(places, waves.frequency[neurons]) % waves.period / waves.period
-        return waves.amplitude[block, neurons] * np.cos(2 * np.pi * turns + phase[block, neurons])
+        return np.asarray(waves.amplitude[block, neurons] * np.cos(2 * np.pi * turns + phase[block, neurons]))
 
     embed, readout = np.array(expert.embed), np.array(expert.readout)
     embed[:, :, ~waves.alive], readout[~waves.alive] = 0, 0

@@ -57,7 +57,8 @@ class Periodicity(NamedTuple):
 def masked_mean(values: Float[Weights, "width"], mask: Bool[Weights, "width"]) -> Float[Weights, ""]:
     """The mean where the mask is true; 0 of nothing: networks may have no living neuron."""
     xp = arrays_of(values)
-    return xp.asarray(xp.sum(xp.where(mask, values, 0)) / xp.maximum(xp.sum(mask), 1))
+    mean: Weights = xp.asarray(xp.sum(xp.where(mask, values, 0)) / xp.maximum(xp.sum(mask), 1))
+    return mean
 
 
 def arrays_of(weights: Weights) -> ModuleType:
@@ -101,7 +102,8 @@ def block_power(blocks: Blocks, places: Places) -> Float[Weights, "block width f
     angle = 2 * xp.pi * turns / xp.maximum(period, 1)[:, None, None]
     used = (place >= 0)[:, None, :] & (2 * frequency[None, :] <= period[:, None])[:, :, None]
     cosine, sine = (xp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (xp.cos, xp.sin))
-    return xp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + xp.einsum("bfp,bwp->bwf", sine, weights) ** 2
+    power: Weights = xp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + xp.einsum("bfp,bwp->bwf", sine, weights) ** 2
+    return power
 
 
 def axis_power(weights: Float[np.ndarray, "width p"], places: Places, axis: int) -> Float[np.ndarray, "frequency"]:
@@ -112,7 +114,7 @@ def axis_power(weights: Float[np.ndarray, "width p"], places: Places, axis: int)
     place, period = np.asarray(places.place)[axis], int(places.period[axis])
     placed = np.flatnonzero(place >= 0)
     along = weights[:, placed[np.argsort(place[placed])]]
-    return one_sided(period) * np.sum(np.abs(np.fft.rfft(along, axis=1)) ** 2, axis=0) / period
+    return np.asarray(one_sided(period) * np.sum(np.abs(np.fft.rfft(along, axis=1)) ** 2, axis=0) / period)
 
 
 def one_sided(period: int) -> Int[np.ndarray, "frequency"]:
@@ -124,7 +126,8 @@ def one_sided(period: int) -> Int[np.ndarray, "frequency"]:
 def neuron_norm(blocks: Blocks) -> Float[Weights, "width"]:
     """Length of each neuron's weights over all its blocks."""
     xp = arrays_of(blocks.weights)
-    return xp.sqrt(xp.sum(blocks.weights**2, axis=(0, 2)))
+    norms: Weights = xp.sqrt(xp.sum(blocks.weights**2, axis=(0, 2)))
+    return norms
 
 
 def alive(blocks: Blocks) -> Bool[Weights, "width"]:

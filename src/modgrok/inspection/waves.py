@@ -71,7 +71,7 @@ class FittedWaves:
     @property
     def active(self) -> Bool[np.ndarray, "width"]:
         """The neurons that statistics are about: alive, and not constant."""
-        return self.alive & ~self.constant
+        return np.asarray(self.alive & ~self.constant)
 
     @property
     def block_frequency(self) -> Int[np.ndarray, "block width"]:
@@ -81,12 +81,12 @@ class FittedWaves:
     @property
     def has_phases(self) -> Bool[np.ndarray, "width"]:
         """Active neurons with a phase in every block: those that the phase law is about."""
-        return self.active & np.all(self.present & self.turns, axis=0)
+        return np.asarray(self.active & np.all(self.present & self.turns, axis=0))
 
     @property
     def readout_phase(self) -> Float[np.ndarray, "width"]:
         """ψ_Q with the offset taken into account: ψ_Q + 2π f d / m, which the law says is Σ ψ_s."""
-        return self.phase[-1] + 2 * np.pi * self.frequency * self.offset / self.period
+        return np.asarray(self.phase[-1] + 2 * np.pi * self.frequency * self.offset / self.period)
 
     @property
     def residual(self) -> Float[np.ndarray, "width"]:
@@ -101,7 +101,7 @@ def wrap(angle: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
 
 def fold(frequency: Int[np.ndarray, "..."], period: int) -> Int[np.ndarray, "..."]:
     """A frequency modulo the period as the one-sided DFT sees it: f and -f are the same."""
-    return np.minimum(frequency % period, -frequency % period)
+    return np.asarray(np.minimum(frequency % period, -frequency % period))
 
 
 def fit_waves(expert: Expert, order: Int[np.ndarray, "residue"]) -> FittedWaves:

@@ -115,7 +115,8 @@ class Circuit:
 
     def astype(self, dtype: np.typing.DTypeLike) -> Circuit:
         """The same circuit with its weights rounded to `dtype`, on the host."""
-        return jax.tree.map(lambda leaf: np.asarray(leaf).astype(dtype), self)
+        rounded: Circuit = jax.tree.map(lambda leaf: np.asarray(leaf).astype(dtype), self)
+        return rounded
 
 
 def single(expert: Expert) -> Circuit:
@@ -175,7 +176,8 @@ def wire_signals(circuit: Circuit, row: Int[Weights, "variable"]) -> list[Any]:
 
 def logits(circuit: Circuit, row: Int[Array, "variable"]) -> Float[Array, "class"]:
     """The circuit on one row of residues; batch it with `jax.vmap`."""
-    return wire_signals(circuit, row)[-1]
+    output: Array = wire_signals(circuit, row)[-1]
+    return output
 
 
 @jax.jit

@@ -36,7 +36,7 @@ def refine(rows: Rows, columns: Rows, left: Colours, right: Colours, work: Work)
     """Split classes by what their lines meet, on both sides alike, until nothing splits; None if the sides differ."""
     while True:
         work.spend(12 * len(rows) * len(columns))
-        names: dict[tuple, int] = {}
+        names: dict[tuple[object, ...], int] = {}
         finer = []
         for row_colour, column_colour in (left, right):
             new_rows = [

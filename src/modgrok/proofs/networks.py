@@ -83,7 +83,7 @@ class Typed(NamedTuple):
     def at(self, rows: np.ndarray) -> np.ndarray:
         """The answers of some rows; `NoProof` if the texts differ, as polynomials or on these rows."""
         if self.table is not None:
-            return self.table[tuple(rows.T)]
+            return np.asarray(self.table[tuple(rows.T)])
         trees = self.trees((self.modulus,) * rows.shape[1])
         own: dict[int, Polynomial] = {name: {((name, 1),): 1} for name in variables_of(trees[0])}
         with suppress(TooMuchWork):

@@ -48,7 +48,7 @@ class Expert(NamedTuple):
 
     @property
     def classes(self) -> int:
-        return self.matrices[-1].shape[1]
+        return int(self.matrices[-1].shape[1])
 
     @property
     def dtype(self) -> np.dtype:
@@ -73,9 +73,9 @@ class Expert(NamedTuple):
 
 def activated(expert: Expert, x: np.ndarray) -> np.ndarray:
     if expert.activation == "relu":
-        return np.maximum(x, 0)
+        return np.asarray(np.maximum(x, 0))
     if expert.activation == "gelu":
-        return 0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)))
+        return np.asarray(0.5 * x * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))))
     found = x
     for _ in range(expert.power - 1):
         found = found * x
@@ -120,7 +120,7 @@ def logit_bound(
         high = ideal + error
         if not (high < limit).all():
             raise NoProof(f"its numbers may overflow {precision}")
-        return high
+        return np.asarray(high)
 
     def gamma(n: int) -> float:
         if n * unit > 0.01:
@@ -166,7 +166,10 @@ def running_bound(expert: Expert, columns: Sequence[np.ndarray], precision: np.d
     """The same for given rows of symbols, each logit by itself, from the numbers that occur there: finer and dearer."""
     numbers = np.finfo(precision)
     unit, tiny = float(numbers.eps) / 2, float(numbers.tiny)
-    gamma = lambda n: n * unit / (1 - n * unit)  # noqa: E731  (`logit_bound` has seen that n·u is small)
+
+    def gamma(n: int) -> float:  # `logit_bound` has seen that n·u is small
+        return n * unit / (1 - n * unit)
+
     terms = [expert.embed[s][column].astype(float) for s, column in enumerate(columns)]
     x, error = np.sum(terms, axis=0), gamma(len(terms)) * np.abs(terms).sum(axis=0) + len(terms) * tiny
     for matrix in expert.matrices:
@@ -176,7 +179,7 @@ def running_bound(expert: Expert, columns: Sequence[np.ndarray], precision: np.d
         error = (error + gamma(n + 1) * high + tiny) @ np.abs(weights)
         error += tiny * (n + high.sum(axis=1, keepdims=True))
         x = x @ weights
-    return error * (1 + 1e-6)
+    return np.asarray(error * (1 + 1e-6))
 
 
 def softmax_leak(expert: Expert, gap: float, bound: Bound) -> float:

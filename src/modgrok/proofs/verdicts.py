@@ -29,7 +29,8 @@ from modgrok.proofs.claims import (
     word,
 )
 from modgrok.proofs.proof import _KERNEL, NoProof, VerdictProof
-from modgrok.proofs.refutations import Merged, Rows, line_counts, refutes_case, refutes_partial
+from modgrok.proofs.refutations import Merged, line_counts, refutes_case, refutes_partial
+from modgrok.proofs.trees import Rows
 
 WORK = 9_000_000
 """Steps that one claim may take: about a second."""
@@ -121,7 +122,7 @@ def check_obstruction(table: np.ndarray, claim: Claim, value: Any, work: Work) -
             if order not in given:
                 raise Refuted(f"Z_{order} is not excluded")
             excludes(against, (order,), claim.absorbing, given[order]["cases"], work)
-    return found["kind"]
+    return str(found["kind"])
 
 
 def read_obstruction(value: Any) -> Any:

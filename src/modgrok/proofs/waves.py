@@ -183,7 +183,7 @@ def likely_frequencies(
 
     def taken(places: np.ndarray, block: np.ndarray) -> np.ndarray:
         waves = np.exp(-2j * np.pi * (names[:, None] * places.astype(np.int64) % claim.order) / claim.order)
-        return twice * np.abs(waves @ block) ** 2 / max(1, len(places))
+        return np.asarray(twice * np.abs(waves @ block) ** 2 / max(1, len(places)))
 
     found = np.sum([taken(places[present], block[present]) for present, places, block in blocks], axis=0)
     seen = taken(np.arange(claim.order), expert.matrices[0].T[claim.outputs].astype(float))
@@ -273,7 +273,7 @@ def group_lead(claim: Claim, kernel: np.ndarray, constant: np.ndarray) -> float:
     if counts.max() == 1:
         inside, outside = constant[counts == 1], constant[counts == 0]
         among = kernel[0] - kernel[1:].max(initial=-np.inf) - (inside.max() - inside.min())
-        return float(min(among, kernel[0] + inside.min() - outside.max(initial=-np.inf))) - rounded
+        return float(float(min(among, kernel[0] + inside.min() - outside.max(initial=-np.inf))) - rounded)
     if n > LARGEST_FIBRES:
         raise NoProof(f"an h that is not one-to-one is checked up to Z_{LARGEST_FIBRES}, got Z_{n}")
     t, lead = np.arange(n), np.inf
@@ -281,4 +281,4 @@ def group_lead(claim: Claim, kernel: np.ndarray, constant: np.ndarray) -> float:
         logits = np.bincount(claim.outputs, weights=kernel[(place - t) % n], minlength=classes) + constant
         right = claim.outputs[place]
         lead = min(lead, logits[right] - np.delete(logits, right).max())
-    return float(lead) - rounded
+    return float(float(lead) - rounded)

@@ -57,7 +57,7 @@ def binomial(k: Int[np.ndarray, "count"], n: int, share: float) -> Float[np.ndar
     from scipy.special import gammaln, xlog1py, xlogy
 
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.exp(ways + xlogy(k, share) + xlog1py(n - k, -share))
+    return np.asarray(np.exp(ways + xlogy(k, share) + xlog1py(n - k, -share)))
 
 
 def first_appearance(row: Int[np.ndarray, "p"]) -> Int[np.ndarray, "p"]:
@@ -148,4 +148,4 @@ def coincidences(table: Table) -> Callable[[Matrices], Matrices]:
 
 
 def centred(z: Matrices) -> Matrices:
-    return z - z.mean(axis=(0, 1))
+    return np.asarray(z - z.mean(axis=(0, 1)))

@@ -68,7 +68,7 @@ def in_logarithms(table: Table, modulus: int | None) -> Int[np.ndarray, "r s"] |
     if modulus is None or modulus < 3 or table.shape != (modulus, modulus) or not is_prime(modulus):
         return None
     places = exp_table(modulus)
-    return table[np.ix_(places, places)]
+    return np.asarray(table[np.ix_(places, places)])
 
 
 def translations(table: Table) -> Bool[np.ndarray, "p q"]:
@@ -150,7 +150,7 @@ def equal_cells(table: Table) -> Float[np.ndarray, "p q"]:
             places = cells[0] * wide + cells[1]
             found.append(np.subtract.outer(places + rows * wide + columns, places).ravel())  # from (-rows, -columns) on
     differences = np.bincount(np.concatenate(found), minlength=2 * rows * wide).reshape(2, rows, 2, columns)
-    return counts + differences.sum(axis=(0, 2))
+    return np.asarray(counts + differences.sum(axis=(0, 2)))
 
 
 def transformed_and_back(cells: Int[np.ndarray, "2 cell"], shape: tuple[int, int]) -> Float[np.ndarray, "p q"]:
