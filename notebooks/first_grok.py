@@ -42,7 +42,7 @@ run.plot()
 # wave. The network becomes a network of waves while the test accuracy rises, and on the right the neurons are counted
 # before and after.
 #
-# `run.metrics` has every number behind the picture, as a DataFrame where pandas is installed, as columns elsewhere.
+# `run.metrics` has every number behind the picture, as columns; `run.metrics.to_pandas()` is a DataFrame.
 
 # %%
 run.metrics

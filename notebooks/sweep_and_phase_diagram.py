@@ -85,6 +85,6 @@ widths.phase_diagram()
 
 # %% [markdown]
 # Things to try: `out="sweeps/mine"`, so that a sweep that was stopped goes on; `keep_weights=True` and then
-# `mg.inspect("sweeps/mine/weights/00000.safetensors")`; `model=["power", "mlp"]`; `found.table` as a DataFrame. On
+# `mg.inspect("sweeps/mine/weights/00000.safetensors")`; `model=["power", "mlp"]`; `found.table.to_pandas()`. On
 # the command line: `modgrok sweep "n1 n2" --mod 23 --weight-decay 0.5,1,2,5,10,20 --learning-rate 0.001:0.05:6log
 # --seeds 3`.

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from modgrok.base.errors import InputError
+from modgrok.base.results import Columns
 from modgrok.training.train import train
 
 SMALL = {"mod": 5, "width": 8, "steps": 30}
@@ -66,9 +67,13 @@ def test_what_is_missing_is_said_before_anything_is_written(tmp_path, monkeypatc
     assert list(tmp_path.iterdir()) == []
 
 
-def test_metrics_are_a_frame_where_pandas_is_installed(monkeypatch):
+def test_metrics_are_columns_with_pandas_and_without(monkeypatch):
     run = train("n1 + n2", **SMALL)
     monkeypatch.setitem(sys.modules, "pandas", SimpleNamespace(DataFrame=lambda columns: ("frame", columns)))
-    assert run.metrics == ("frame", run.curves)
+    assert type(run.metrics) is Columns and run.metrics.to_pandas() == ("frame", run.curves)
     monkeypatch.setitem(sys.modules, "pandas", None)
-    assert run.metrics is run.curves
+    assert type(run.metrics) is Columns and list(run.metrics["step"]) == list(run.curves["step"])
+    with pytest.raises(InputError, match=r"pip install modgrok\[pandas\]"):
+        run.metrics.to_pandas()
+    shown = run.metrics._repr_html_()
+    assert "train_loss" in shown and f"{run.metrics.rows} rows" in shown

@@ -53,7 +53,9 @@ def test_a_notebook_uses_the_public_library_as_it_is(path):
     }
     assert imported <= {"modgrok", "numpy"}
     assert not any(isinstance(node, ast.ImportFrom) for node in ast.walk(ast.parse(source)))
-    assert not re.search(r"metrics\[\[|\.i?loc\b", source), "run.metrics is a DataFrame only where pandas is installed"
+    assert not re.search(r"metrics\[\[|\.i?loc\b", source), (
+        "run.metrics is columns, and a DataFrame only by to_pandas()"
+    )
     reader = read(source)
     assert not reader.wrong
     assert reader.seen >= 4, "the names of results are no longer followed"

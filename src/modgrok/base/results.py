@@ -29,6 +29,8 @@ from uuid import UUID
 
 import numpy as np
 
+from modgrok.base.errors import InputError
+
 LONGEST_REPR = 160
 """Characters of a repr; a longer summary ends in an ellipsis."""
 
@@ -100,13 +102,42 @@ def json_text(value: Any, *, indent: int | None = None, sort_keys: bool = False)
     return json.dumps(plain(value), indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
-def frame(columns: Mapping[str, Any]) -> Any:
-    """Columns as a pandas DataFrame where pandas is installed; elsewhere the columns themselves."""
-    try:
-        import pandas
-    except ImportError:
-        return columns
-    return pandas.DataFrame(columns)
+class Columns(dict[str, np.ndarray]):
+    """Columns of one length by name, as NumPy arrays: the same type whether pandas is installed or not.
+
+    >>> Columns({"step": [0, 10], "train_loss": [0.5, 0.25]})
+    <Columns: 2 rows of step, train_loss>
+    """
+
+    def __init__(self, columns: Mapping[str, Any]) -> None:
+        super().__init__({name: np.asarray(values) for name, values in columns.items()})
+
+    @property
+    def rows(self) -> int:
+        return len(next(iter(self.values()), ()))
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of the columns; `pip install modgrok[pandas]` brings pandas."""
+        try:
+            import pandas
+        except ImportError:
+            raise InputError("a DataFrame needs pandas; pip install modgrok[pandas]") from None
+        return pandas.DataFrame(dict(self))
+
+    def __repr__(self) -> str:
+        return f"<Columns: {self.rows} rows of {', '.join(self)}>"
+
+    def _repr_html_(self) -> str:
+        places = sorted({*range(min(SHOWN_ROWS, self.rows)), *range(max(0, self.rows - SHOWN_ROWS), self.rows)})
+        rows = [
+            [f"{column[k]:.5g}" if column.dtype.kind == "f" else str(column[k]) for column in self.values()]
+            for k in places
+        ]
+        return html_rows([*self], rows) + f"<p>{self.rows} rows</p>"
+
+
+SHOWN_ROWS = 5
+"""Of the first and of the last rows of columns in a notebook."""
 
 
 def percent(share: float | None, digits: int = 2) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from modgrok.base.errors import InputError
-from modgrok.base.results import Result, frame, html_rows, percent, plain
+from modgrok.base.results import Columns, Result, html_rows, percent, plain
 from modgrok.training.diagnosis import passed_at
 from modgrok.training.run import Run
 from modgrok.training.run_list import Recorded, differences, outcome, recorded, setting_text
@@ -43,9 +43,9 @@ class Comparison(Result):
         return {name: plain(getattr(self, name)) for name in ("names", "settings", "numbers", "files")}
 
     @property
-    def table(self) -> Any:
-        """One row for each run: a pandas DataFrame where pandas is installed, else columns."""
-        return frame({"run": self.names, **self.settings, **self.numbers})
+    def table(self) -> Columns:
+        """One row for each run; `.to_pandas()` is a DataFrame."""
+        return Columns({"run": self.names, **self.settings, **self.numbers})
 
     def labels(self) -> list[str]:
         """What tells each run from the others, in few words: its settings, or its name."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_parquet
-from modgrok.base.results import Result, frame, html_table, percent, plain
+from modgrok.base.results import Columns, Result, html_table, percent, plain
 from modgrok.base.stores import DamagedError, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
@@ -61,9 +61,9 @@ class Run(Result):
     reused: bool = False
 
     @property
-    def metrics(self) -> Any:
-        """One row for each measured step: a pandas DataFrame where pandas is installed, else `curves`."""
-        return frame(self.curves)
+    def metrics(self) -> Columns:
+        """One row for each measured step; `run.metrics.to_pandas()` is a DataFrame."""
+        return Columns(self.curves)
 
     @property
     def step(self) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.errors import InputError
-from modgrok.base.results import Result, frame, html_rows, percent
+from modgrok.base.results import Columns, Result, html_rows, percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import diagnose
 from modgrok.training.run import Run, load_run, read_curves
@@ -74,12 +74,12 @@ class RunList(Result, Sequence[RunEntry]):
         return self.runs[place]
 
     @property
-    def table(self) -> Any:
-        """One row for each run: a pandas DataFrame where pandas is installed, else columns."""
+    def table(self) -> Columns:
+        """One row for each run; `.to_pandas()` is a DataFrame."""
         names = [name for name in RunEntry.__dataclass_fields__ if name != "settings"]
         varied = sorted({name for run in self.runs for name in run.settings})
         columns = {name: [getattr(run, name) for run in self.runs] for name in names}
-        return frame(columns | {name: [run.settings.get(name) for run in self.runs] for name in varied})
+        return Columns(columns | {name: [run.settings.get(name) for run in self.runs] for name in varied})
 
     def summary(self) -> str:
         running = sum(run.state == "running" for run in self.runs)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from modgrok.base.results import Result, frame, html_rows, percent, plain
+from modgrok.base.results import Columns, Result, html_rows, percent, plain
 
 if TYPE_CHECKING:
     from modgrok.figures.style import Figure
@@ -107,9 +107,9 @@ class Sweep(Result):
         return found
 
     @property
-    def table(self) -> Any:
-        """The rows: a pandas DataFrame where pandas is installed, else columns."""
-        return frame({name: [row[name] for row in self.rows] for name in self.rows[0]})
+    def table(self) -> Columns:
+        """The rows; `.to_pandas()` is a DataFrame."""
+        return Columns({name: [row[name] for row in self.rows] for name in self.rows[0]})
 
     def curves(self, network: int) -> dict[str, np.ndarray]:
         """The metrics of one training at every measured step, as columns."""
