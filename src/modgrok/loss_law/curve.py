@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Shaped
+from numpy.typing import ArrayLike
 
 from modgrok.loss_law.expectation import INTERVAL
 
@@ -33,8 +33,8 @@ class Curve:
     below: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
     above: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
 
-    def at(self, x: Any) -> Any:
-        return np.interp(x, self.x, self.accuracy)
+    def at(self, x: ArrayLike) -> np.ndarray:
+        return np.asarray(np.interp(x, self.x, self.accuracy))
 
     def interval(self, accuracy: float) -> tuple[float, float]:
         """Where nine in ten networks lie whose expected accuracy this is."""
@@ -47,9 +47,9 @@ class Curve:
         return Curve(*(tuple(float(f"{value:.6g}") for value in values) for values in vars(self).values()))
 
 
-def bin_of(accuracy: Any) -> Any:
+def bin_of(accuracy: ArrayLike) -> np.ndarray:
     """The place among the `BINS` of an expected accuracy; 1 belongs to the last."""
-    return np.clip(np.searchsorted(BINS, accuracy, side="right") - 1, 0, len(BINS) - 2)
+    return np.asarray(np.clip(np.searchsorted(BINS, accuracy, side="right") - 1, 0, len(BINS) - 2))
 
 
 def fit_curve(x: Float[np.ndarray, "row"], accuracy: Float[np.ndarray, "row"]) -> Curve:

@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.function import Given
@@ -56,10 +57,10 @@ class Settings(Given, Protocol):
     def steps(self) -> int: ...
 
 
-def odds(train_loss: Any, modulus: Any) -> Any:
+def odds(train_loss: ArrayLike, modulus: ArrayLike) -> np.ndarray:
     """The unexplained share of the one-hot tensor against the explained one."""
     unexplained = np.clip(np.multiply(modulus, train_loss), 1e-12, 1 - 1e-6)
-    return unexplained / (1 - unexplained)
+    return np.asarray(unexplained / (1 - unexplained))
 
 
 def random_odds(setting: Mapping[str, float], settings: Sequence[SettingOdds]) -> float:

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
 from math import exp, log, log2
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from modgrok.base.files import read_json
 from modgrok.separable.classification import Classification
@@ -52,10 +52,10 @@ class KindLaw:
     misjudged_by_modulus: float
     edge_error: float | None
 
-    def boundary(self, modulus: Any) -> Any:
+    def boundary(self, modulus: ArrayLike) -> np.ndarray:
         """The share at which half of the trainings of this kind grok, c p^-b, whatever else their tables are like."""
         constant, of_modulus, of_fraction = self.by_modulus
-        return np.exp(-(constant + of_modulus * np.log(modulus)) / of_fraction)
+        return np.asarray(np.exp(-(constant + of_modulus * np.log(modulus)) / of_fraction))
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class FractionLaw:
     kinds: Mapping[str, KindLaw]
 
 
-def kind_of(family: Any, redundancy: Any, variety: Any) -> Any:
+def kind_of(family: ArrayLike, redundancy: ArrayLike, variety: ArrayLike) -> np.ndarray:
     """The kind of a function of the class: its family, 'additive' or 'multiplicative', and whether it is relabelled."""
     plain = (np.asarray(redundancy) == 0) & (np.asarray(variety) >= LEAST_VARIETY)
     product = np.asarray(family) == "multiplicative"
@@ -79,7 +79,9 @@ def kind_of(family: Any, redundancy: Any, variety: Any) -> Any:
     )
 
 
-def features(modulus: Any, fraction: Any, variety: Any, redundancy: Any) -> Float[np.ndarray, "*row feature"]:
+def features(
+    modulus: ArrayLike, fraction: ArrayLike, variety: ArrayLike, redundancy: ArrayLike
+) -> Float[np.ndarray, "*row feature"]:
     """What the weights stand for."""
     twins = -np.log1p(-np.minimum(np.asarray(redundancy, float), MOST_TWINS))
     columns = (1.0, np.log(modulus), np.log(fraction), 1 - np.asarray(variety, float), twins)

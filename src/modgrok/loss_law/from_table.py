@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
 
 from modgrok.base.files import read_json
 from modgrok.base.results import percent
@@ -47,15 +48,15 @@ LAW, POINTS = "table_law.json", "trainings.parquet"
 class TableFacts(NamedTuple):
     """What the coordinates are made of; numbers for one table, or columns for the rows of a census."""
 
-    modulus: Any
-    fraction: Any
-    in_class: Any
-    effective_rank: Any
-    characters: Any
-    redundancy: Any
-    permuted_redundancy: Any
-    orbit_redundancy: Any
-    entropy: Any
+    modulus: ArrayLike | None
+    fraction: ArrayLike
+    in_class: ArrayLike
+    effective_rank: ArrayLike
+    characters: ArrayLike | None
+    redundancy: ArrayLike
+    permuted_redundancy: ArrayLike
+    orbit_redundancy: ArrayLike
+    entropy: ArrayLike
 
 
 def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
@@ -65,18 +66,16 @@ def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
     no complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many
     frequencies the table needs for each row, and of how many values it effectively takes.
     """
-    found = TableFacts(*(np.asarray(x, float) for x in facts))
-    digits = np.log2(found.modulus)
+    modulus, fraction, in_class, rank, characters, *redundancies, bits = (np.asarray(x, float) for x in facts)
+    digits = np.log2(modulus)
     columns = (
         digits,
-        np.log2(found.fraction * found.modulus / 2),
-        np.where(found.in_class > 0, 0.0, np.sqrt(found.effective_rank)),
-        np.log2(np.maximum(found.characters * found.modulus, 1.0)) / digits,
-        found.redundancy,
-        found.permuted_redundancy,
-        found.orbit_redundancy,
-        found.entropy / digits,
-        found.in_class,
+        np.log2(fraction * modulus / 2),
+        np.where(in_class > 0, 0.0, np.sqrt(rank)),
+        np.log2(np.maximum(characters * modulus, 1.0)) / digits,
+        *redundancies,
+        bits / digits,
+        in_class,
     )
     return np.stack(np.broadcast_arrays(*columns), axis=-1)
 
