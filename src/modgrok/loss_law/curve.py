@@ -34,7 +34,7 @@ class Curve:
     above: tuple[float, ...] = (0.0,) * (len(BINS) - 1)
 
     def at(self, x: ArrayLike) -> np.ndarray:
-        return np.asarray(np.interp(x, self.x, self.accuracy))
+        return np.asarray(np.interp(np.asarray(x, float), self.x, self.accuracy))
 
     def interval(self, accuracy: float) -> tuple[float, float]:
         """Where nine in ten networks lie whose expected accuracy this is."""
