@@ -13,6 +13,7 @@ from modgrok.base.files import write_json, write_text
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
 from modgrok.base.ray_workers import check_ray
+from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import html, markdown, page, store
@@ -161,7 +162,8 @@ def compute_and_draw(item: Item, out: Path, effort: Effort) -> ItemResult:
 
 def report_items(size: Size) -> list[Item]:
     """The items that a report of this size computes; of the others it shows what was recorded."""
-    return [item for item in ALL if item.computed == "always" or (item.computed == "in full" and size == "full")]
+    at_hand = [item for item in ALL if has_studies() or not item.is_study]
+    return [item for item in at_hand if item.computed == "always" or (item.computed == "in full" and size == "full")]
 
 
 def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
