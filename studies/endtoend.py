@@ -23,8 +23,8 @@ from modgrok.base.progress import Progress
 from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
+from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort, ItemResult, Values, Verdict
-from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
 from modgrok.training.data import function_table, train_count

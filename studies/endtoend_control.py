@@ -23,8 +23,8 @@ import numpy as np
 from modgrok.algebra.expression import read
 from modgrok.base.progress import Progress, Say
 from modgrok.networks.models import CircuitModel
+from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import ItemTable, Values
-from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.separable.measures.redundancy import redundancy, twins_and_guesses
 from modgrok.training.config import hyper

@@ -16,7 +16,8 @@ from modgrok.base.ray_workers import check_ray
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
 from modgrok.figures.style import figure_paths, save_figure
-from modgrok.report import html, markdown, page, store
+from modgrok.report import html, markdown, page
+from modgrok.reproduction.evidence import fingerprint, read_result, write_result
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
@@ -190,12 +191,12 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
 
 def stored_or_computed(item: Item, folder: Path, effort: Effort) -> tuple[ItemResult, bool]:
     """The item's result, and whether it was stored. Long items keep finished parts, unless they are quick."""
-    path, made_by = folder / f"{item.name}.json", store.fingerprint(item.name, effort.size)
-    found, reason = store.read_result(path, made_by)
+    path, made_by = folder / f"{item.name}.json", fingerprint(item.name, effort.size)
+    found, reason = read_result(path, made_by)
     if found is not None:
         return replace(found, files=(path,)), True
     effort.say(f"{item.name}: computing ({reason})")
     parts = folder / "parts" if item.keeps_parts and not effort.quick else None
     result = replace(item.compute(replace(effort, folder=parts)), files=(path,))
-    store.write_result(path, result, made_by)
+    write_result(path, result, made_by)
     return result, False
