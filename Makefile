@@ -93,7 +93,7 @@ check: dev
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
 
-PYTHON_FILES := src tests benchmarks notebooks mkdocs_examples.py
+PYTHON_FILES := src studies tests benchmarks notebooks mkdocs_examples.py
 
 # The documentation as a site that needs no network, in site/; broken links are errors.
 docs: $(VENV)/.extra-docs

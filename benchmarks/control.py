@@ -10,18 +10,20 @@ import argparse
 import time
 from pathlib import Path
 
-from modgrok.reproduction.endtoend_control import by_schedule, train_controls
+from modgrok.base.repository import study
 
 RESULTS = Path(__file__).parent / "results"
+
+control = study("endtoend_control")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--time-limit", type=float, default=600.0, metavar="SECONDS")
     begun = time.perf_counter()
-    for study, entries in train_controls(RESULTS, end=begun + parser.parse_args().time_limit, say=print):
-        print(f"{study.polynomial} mod {study.modulus}, {time.perf_counter() - begun:.0f} s")
-        for finals in by_schedule(entries):
+    for each, entries in control.train_controls(RESULTS, end=begun + parser.parse_args().time_limit, say=print):
+        print(f"{each.polynomial} mod {each.modulus}, {time.perf_counter() - begun:.0f} s")
+        for finals in control.by_schedule(entries):
             print(f"  {finals['schedule']}: control {finals['control']}, polynomial {finals['scratch']}")
 
 

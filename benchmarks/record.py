@@ -14,19 +14,17 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.files import read_json, whole_file, write_text
+from modgrok.base.repository import study
 from modgrok.censuses import law, store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import trainings
-from modgrok.reproduction.endtoend import with_controls
-from modgrok.reproduction.endtoend_control import train_controls
 from modgrok.reproduction.item import ItemResult, Values
 from modgrok.reproduction.law import result_of as law_result
 from modgrok.reproduction.mathematics import FUNCTIONS, other_models
 from modgrok.reproduction.mathematics import result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
-from modgrok.reproduction.strong import stored_result
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
@@ -118,7 +116,7 @@ def census_law() -> ItemResult:
 def source_of(item: Item) -> ItemResult | None:
     """The item's whole result, if there is one."""
     if item.name == "strong":
-        return stored_result(NETWORKS.parent) if NETWORKS.exists() else None
+        return study("strong").stored_result(NETWORKS.parent) if NETWORKS.exists() else None
     if item.name == "mathematics":
         return mathematics()
     if item.name == "law":
@@ -126,7 +124,7 @@ def source_of(item: Item) -> ItemResult | None:
     path = ROOT / "results" / f"{item.name}.json"
     result = ItemResult.from_json(read_json(path)) if path.exists() else None
     if result is not None and item.name == "endtoend":
-        return with_controls(result, train_controls(path.parent, end=0))
+        return study("endtoend").with_controls(result, study("endtoend_control").train_controls(path.parent, end=0))
     return result
 
 

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.files import write_json
-from modgrok.censuses import neighbourhood, store
+from modgrok.base.repository import study
+from modgrok.censuses import store
 from modgrok.censuses.law import Columns, columns_of
 from modgrok.loss_law.from_table import coordinates, trainings
+
+neighbourhood = study("neighbourhood")
 
 FOLDER = Path(__file__).parent / "census" / "large"
 ASKED = 3000

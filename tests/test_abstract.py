@@ -9,10 +9,10 @@ import pytest
 from strong_rows import strong_points, strong_rows
 
 from modgrok.report.abstract import abstract, strong_hypothesis
-from modgrok.reproduction import strong_result
 from modgrok.reproduction.item import ItemResult, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL
+from studies import strong_result
 
 NETWORKS = {"neurons": {"paper": 3500, "exact": 962, "fewest": 28}}
 

@@ -16,6 +16,7 @@ import pytest
 
 import modgrok
 from modgrok.base.compilation_cache import options
+from modgrok.base.repository import STUDIES
 from modgrok.cli import COMMANDS
 from modgrok.reproduction.registry import ITEMS
 
@@ -287,11 +288,24 @@ def test_every_command_is_registered_and_has_its_three_functions():
 
 
 def test_every_item_of_the_paper_can_be_computed():
-    none(f"{item} has no function compute" for item in ITEMS if "compute" not in functions_of(f"reproduction.{item}"))
+    trees = {
+        name: ast.parse((STUDIES / f"{name}.py").read_text()) if item.is_study else TREES[f"reproduction.{name}"]
+        for name, item in ITEMS.items()
+    }
+    none(f"{name} has no function compute" for name, tree in trees.items() if "compute" not in functions_in(tree))
 
 
 def functions_of(module: str) -> set[str]:
-    return {node.name for node in TREES[module].body if isinstance(node, ast.FunctionDef)}
+    return functions_in(TREES[module])
+
+
+def functions_in(tree: ast.Module) -> set[str]:
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_package_imports_no_study_by_name():
+    """An installed package has none: `base.repository` looks for them."""
+    none(f"{module} imports {name}" for module in TREES for name, _ in imported(module) if room(name) == "studies")
 
 
 def test_the_public_surface_is_what_all_lists():

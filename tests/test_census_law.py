@@ -14,7 +14,7 @@ from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.stores import read_columns
-from modgrok.censuses import law, neighbourhood, outcomes, predictors, store
+from modgrok.censuses import law, outcomes, predictors, store
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report
@@ -22,6 +22,7 @@ from modgrok.commands import census as command
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.loss_law.formula import DRIFT, random_odds
 from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
+from studies import neighbourhood
 
 
 @pytest.fixture(scope="module")

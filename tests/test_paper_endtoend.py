@@ -10,10 +10,11 @@ from pictures import is_drawn
 
 from modgrok.base.errors import InputError
 from modgrok.figures.style import Figure
-from modgrok.reproduction import endtoend as item
-from modgrok.reproduction import endtoend_control as control
+from modgrok.reproduction.endtoend import doubt_about, figures, summarise
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.training.starts import STARTS
+from studies import endtoend as item
+from studies import endtoend_control as control
+from studies.starts import STARTS
 
 
 @pytest.fixture
@@ -40,9 +41,9 @@ def test_the_study_reports_every_start_and_reuses_finished_parts(tiny_studies, m
     monkeypatch.setattr(item, "run_study", lambda *_: pytest.fail("a finished study was run again"))
     assert item.compute(Effort(folder=tmp_path)).rows == result.rows
     stored = ItemResult.from_json(json.loads(json.dumps(result.to_json())))
-    figures = item.figures(stored)
-    assert list(figures) == ["endtoend", "endtoend-fine-tuning", "endtoend-control"]
-    assert all(isinstance(figure, Figure) and is_drawn(figure) for figure in figures.values())
+    drawn = figures(stored)
+    assert list(drawn) == ["endtoend", "endtoend-fine-tuning", "endtoend-control"]
+    assert all(isinstance(figure, Figure) and is_drawn(figure) for figure in drawn.values())
 
 
 def test_a_time_limit_keeps_what_is_finished(tiny_studies, tmp_path):
@@ -149,15 +150,13 @@ def test_the_verdict_follows_from_the_schedules_of_the_control_too(control_accur
     )
     entries = [entry("control", SOFT, 1, control_accuracy), entry("scratch", SOFT, 1, scratch_accuracy)]
     result = item.with_controls(before, [(control.ControlStudy(text, modulus=5), entries)])
-    assert result.verdict is verdict and words in item.summarise(result).why
+    assert result.verdict is verdict and words in summarise(result).why
     assert result.measured["learned"]["scratch"] == ([f"{text} mod 5"] if scratch_accuracy == 1.0 else [])
 
 
 def test_what_is_open_says_why_and_what_would_settle_it():
     known = {"polynomial": "n1 n2", "modulus": 31, "control": 0.8, "scratch": 0.1}
-    assert control.doubt_about("n1 n2", [known | {"control_best_seed": 0.9}]).startswith(
-        "no control is learned for n1 n2"
-    )
-    words = control.doubt_about("n1 n2", [known | {"control_best_seed": 1.0}])
+    assert doubt_about("n1 n2", [known | {"control_best_seed": 0.9}]).startswith("no control is learned for n1 n2")
+    words = doubt_about("n1 n2", [known | {"control_best_seed": 1.0}])
     assert "modulo 31 it learns the control n1 + n2 with some seeds" in words and "reaches 10 % at most" in words
     assert "`python benchmarks/control.py`" in words

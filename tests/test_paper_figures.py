@@ -12,7 +12,7 @@ from modgrok.compiler.compiling import compile
 from modgrok.figures import figure1, inspection, law, strong, training, widths
 from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network
-from modgrok.reproduction import strong_result
+from studies import strong_result
 
 pytestmark = pytest.mark.draws
 

@@ -15,14 +15,17 @@ from pathlib import Path
 import pytest
 
 from modgrok import cli
+from modgrok.base import repository
 from modgrok.base.errors import InputError
+from modgrok.base.repository import study
 from modgrok.commands.paper import column_widths
 from modgrok.figures.style import Figure
 from modgrok.report import reproducing
-from modgrok.report.reproducing import paper
+from modgrok.report.reproducing import paper, report_items
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Verdict, cell, implementation
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
+from modgrok.training.bench import Case, bench
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 PACKAGE = Path(reproducing.__file__).parent.parent
@@ -39,7 +42,8 @@ def test_everything_is_said_about_an_item(item):
     assert item.heading and item.purpose and item.section in (PAPER, ERRATA, BEYOND)
     assert item.purpose[0].islower() and not item.purpose.endswith("."), "a line of the command's help"
     module = implementation(item.name)
-    assert list(inspect.signature(module.compute).parameters) == ["effort"]
+    computing = study(item.name) if item.is_study else module
+    assert list(inspect.signature(computing.compute).parameters) == ["effort"]
     assert list(inspect.signature(module.summarise).parameters) == ["result"]
     assert hasattr(module, "figures") == bool(item.pictures)
     assert all(len(picture.alt) > 40 for picture in item.pictures.values())
@@ -219,3 +223,13 @@ def test_only_figures_know_matplotlib(path):
         elif isinstance(node, ast.ImportFrom):
             names.add(str(node.module).split(".")[0])
     assert "matplotlib" not in names or path.parent.name == "figures"
+
+
+def test_without_a_clone_studies_are_shown_and_not_computed(tmp_path, monkeypatch):
+    assert {item.name for item in report_items("full")} > {"strong", "endtoend"}
+    monkeypatch.setattr(repository, "STUDIES", tmp_path)
+    assert not {item.name for item in report_items("full")} & {"strong", "endtoend"}
+    with pytest.raises(InputError, match="needs studies/strong.py of the repository, got the package alone; call it f"):
+        paper("strong", quick=True, out=tmp_path / "paper")
+    found = bench(cases=[Case(5, 4, 1)], rounds=1, seconds=0.001)
+    assert found.contenders == ("modgrok",) and found.summary().endswith("network-steps a second")

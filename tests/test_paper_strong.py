@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,10 +12,11 @@ from strong_rows import strong_points as points
 from strong_rows import strong_rows as rows
 
 from modgrok.base.errors import InputError
-from modgrok.reproduction import strong, strong_longer, strong_plan, strong_result, strong_words
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.reproduction.rest import Outcome, learned_at, outcome_of
+from modgrok.reproduction.strong import counted, summarise
 from modgrok.training.config import TrainConfig
+from studies import strong, strong_longer, strong_page, strong_plan, strong_result, strong_words
+from studies.rest import Outcome, learned_at, outcome_of
 
 POLYNOMIAL = "(2n1 + 3n2)^4"
 RISING, RESTING, GROKKED = [0.1] * 6 + [0.5] * 6, [0.5] * 12, [0.1] * 6 + [1.0] * 6
@@ -97,17 +97,14 @@ def test_what_is_open_is_named_with_what_would_settle_it():
     """In A one of two seeds has learned and the mean is 75 %; B is at 50 %; both went to 12 times the usual steps."""
     curves = points("A", RISING) + points("A", GROKKED, seed=1) + points("B", RISING)
     result = strong_result.result_of(rows("A", {POLYNOMIAL: 0.5}) + rows("B", {POLYNOMIAL: 0.4}), curves)
-    assert strong.summarise(result).why.endswith(
+    assert summarise(result).why.endswith(
         f"2 are open and none at rest below 99 %. Open is {POLYNOMIAL} mod 23 in A (75.0 % at most, 99 % by 1 "
         "of 2 seeds) and in B (50.0 % at most): it was trained for 12 times the usual steps, of a budget of 40 times, "
         "and more steps of what is still rising would settle it"
     )
-    assert (
-        strong.summarise(result).measured
-        == "learned 0 of 2 times, in 2 settings modulo 23 that learn n1 + n2 and n1 n2"
-    )
+    assert summarise(result).measured == "learned 0 of 2 times, in 2 settings modulo 23 that learn n1 + n2 and n1 n2"
     learned = strong_result.result_of(rows("A"), [])
-    assert strong.summarise(learned).why.endswith("none are open and none at rest below 99 %")
+    assert summarise(learned).why.endswith("none are open and none at rest below 99 %")
 
 
 def test_where_the_best_look_is_at_rest_the_doubt_is_about_those_that_are_not():
@@ -120,8 +117,8 @@ def test_where_the_best_look_is_at_rest_the_doubt_is_about_those_that_are_not():
 
 def test_settings_are_counted_modulo_each_number():
     settings = [{"modulus": p, "controls_pass": ok} for p, ok in ((97, True), (97, True), (23, True), (23, False))]
-    assert strong_words.counted(settings) == "2 settings modulo 97 and 1 modulo 23"
-    assert strong_words.counted(settings[3:]) == "no settings"
+    assert counted(settings) == "2 settings modulo 97 and 1 modulo 23"
+    assert counted(settings[3:]) == "no settings"
 
 
 def test_where_all_seeds_or_none_have_learned_the_words_name_no_part_of_them():
@@ -264,7 +261,7 @@ def test_a_setting_that_fails_a_control_is_no_evidence():
     weak = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}), [])
     assert weak.rows[0]["finding"] == "settings too weak"
     assert weak.verdict is Verdict.UNDECIDED
-    assert strong.summarise(weak).why == "no setting was strong enough to tell"
+    assert summarise(weak).why == "no setting was strong enough to tell"
     both = strong_result.result_of(rows("A", {"n1 n2": 0.5, "(2n1 + 3n2)^4": 0.1}) + rows("B"), [])
     assert both.verdict is Verdict.REPRODUCED and both.measured["in_class"]["learned"] == 1
 
@@ -308,11 +305,8 @@ def test_what_is_said_about_the_loss_law_follows_from_the_rows():
 
 def test_the_page_on_the_strong_hypothesis_is_what_the_stored_rows_say():
     root = Path(__file__).parents[1]
-    spec = spec_from_file_location("strong_page", root / "benchmarks" / "strong.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    page = module.page(strong.stored_result(root / "benchmarks" / "results"))
-    assert (root / "docs" / "strong.md").read_text(encoding="utf-8") == page, "run: python benchmarks/strong.py"
+    page = strong_page.page(strong.stored_result(root / "benchmarks" / "results"))
+    assert (root / "docs" / "strong.md").read_text(encoding="utf-8") == page, "run: python -m studies.strong_page"
 
 
 def test_the_counterexamples_are_outside_every_family():

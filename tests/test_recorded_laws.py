@@ -11,15 +11,16 @@ from pictures import is_drawn
 
 from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
-from modgrok.censuses import fractions, store
+from modgrok.censuses import store
 from modgrok.censuses.fitting import calibrate
 from modgrok.censuses.law import columns_of, ratios, settings_of
-from modgrok.figures.fractions import phases_figure
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.formula import DRIFT
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.reproduction.records import read_recorded
+from studies import fractions
+from studies.phase_diagrams import phases_figure
 
 LARGE = Path(__file__).parents[1] / "benchmarks" / "census" / "large"
 

@@ -15,14 +15,15 @@ from strong_rows import strong_rows
 
 from modgrok import cli
 from modgrok.base.files import read_json
-from modgrok.report import page, store
+from modgrok.report import page
 from modgrok.report.document import Paragraph
 from modgrok.report.reproducing import write_report
-from modgrok.reproduction import strong_result
+from modgrok.reproduction import evidence as store
 from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
 from modgrok.reproduction.trainings import MONOTONE
+from studies import strong_result
 
 
 def training_result(item: str) -> ItemResult:

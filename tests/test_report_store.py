@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from modgrok.figures.style import Figure, drawing
-from modgrok.report import store
-from modgrok.report.pictures import png_files
+from modgrok.reproduction import evidence as store
+from modgrok.reproduction.evidence import png_files
 from modgrok.reproduction.item import ItemResult, Verdict
 
 MADE_BY = {"item": "x", "size": "quick", "version": "1", "device": "cpu", "code": "abc"}
@@ -89,6 +89,14 @@ def test_the_code_that_computes_is_part_of_the_fingerprint(tmp_path, monkeypatch
         assert code() != before
         before = code()
     store.source_hash.cache_clear()
+
+
+def test_libraries_data_and_studies_are_part_of_the_fingerprint(monkeypatch):
+    before = store.fingerprint("strong", "full")
+    assert {"data", "libraries", "study"} <= set(before) and "study" not in store.fingerprint("table1", "full")
+    monkeypatch.setattr(store.importlib.metadata, "version", lambda name: "another")
+    after = store.fingerprint("strong", "full")
+    assert {name for name in before if before[name] != after[name]} == {"libraries"}
 
 
 def test_pictures_are_drawn_when_they_must_be(tmp_path):

@@ -17,8 +17,8 @@ from modgrok.networks.models import CircuitModel, Rows
 from modgrok.training.config import hyper
 from modgrok.training.ensemble import network_bytes, train_ensemble
 from modgrok.training.mixture import LearnedExpert, shortest_plan, task_of
-from modgrok.training.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 from modgrok.training.steps import Shape
+from studies.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 
 POLYNOMIAL = "(4n1 + n2^2)^3 + n1 n2"
 P = 7

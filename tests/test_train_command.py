@@ -16,7 +16,7 @@ from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
 from modgrok.training.checkpoints import Training
 from modgrok.training.config import TrainConfig
-from modgrok.training.contenders import SCANNED, jax_loop, jax_scanned
+from studies.contenders import SCANNED, jax_loop, jax_scanned
 
 
 def call(command, *words):

@@ -33,10 +33,9 @@ from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.compiler.compiling import compile
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.networks.storage import load
-from modgrok.report import store as report_store
-from modgrok.reproduction import classes
+from modgrok.reproduction import classes, evidence
+from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort
-from modgrok.reproduction.parts import Parts
 from modgrok.separable import decide
 from modgrok.separable.checking import check, write_certificate
 from modgrok.training import sweeps
@@ -93,7 +92,7 @@ def read_sweep(folder: Path) -> Any:
 
 
 def read_result(path: Path) -> Any:
-    return report_store.read_result(path, {"item": "classes"}).result
+    return evidence.read_result(path, {"item": "classes"}).value
 
 
 FORMATS = {
@@ -134,13 +133,13 @@ def examples() -> Path:
     sweeps.sweep("n1 n2", 5, seeds=2, width=3, steps=2, out=folder / "sweep")
     runner.census(plan_from(PLAN), folder / "census")
     (folder / "plan.toml").write_text(TOML)
-    shutil.copy(Path(report_store.PACKAGE) / "loss_law" / "calibration.json", folder)
+    shutil.copy(Path(evidence.PACKAGE) / "loss_law" / "calibration.json", folder)
     small = json.loads((folder / "calibration.json").read_text())
     (folder / "calibration.json").write_text(json.dumps(small | {"settings": small["settings"][:2]}, indent=1))
     asked = read_function("n1 n2 + n1^2", 5)
     write_certificate(folder / "certificate.json", asked, [("additive", decide(asked.table, 5, False))])
     result = classes.compute(Effort("quick"))
-    report_store.write_result(folder / "classes.json", result, {"item": "classes"})
+    evidence.write_result(folder / "classes.json", result, {"item": "classes"})
     parts = Parts(folder / "parts.json")
     parts.add({"width": 3}, {"accuracy": 0.5})
     table = np.add.outer(np.arange(5), np.arange(5)) % 5

@@ -50,6 +50,8 @@ class RayWorkers(Generic[Task, Done]):
             connect(self.ray, address)
         self.kind = "GPU" if self.ray.cluster_resources().get("GPU") else "CPU"
         self.remote = self.remote_function()
+        if not work.__module__.startswith("modgrok"):  # of the repository's studies, which workers need not have
+            self.ray.cloudpickle.register_pickle_by_value(sys.modules[work.__module__.partition(".")[0]])
         self.work = self.ray.put(work)
         self.out: dict[Future[Any], Any] = {}
 

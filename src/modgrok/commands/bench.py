@@ -43,7 +43,7 @@ KEYS = {
 }
 EPILOG = """\
 what it times:
-  train     modgrok's training beside plain JAX and PyTorch, in one run
+  train     modgrok's training, and from a clone of the repository plain JAX and PyTorch beside it, in one run
   census    a census of mixed moduli and widths, or that of --plan: networks a second, and how busy the device is"""
 
 
@@ -116,10 +116,9 @@ def show_census(result: CensusBenchmark, console: Console) -> None:
 
 def show_training(result: Benchmark, console: Console) -> None:
     others = [name for name in result.contenders if name != "modgrok"]
-    for title, key, form, names in (
-        ("modgrok is faster by", "modgrok_is_faster_by", "{:.2f} ×", others),
-        ("network-steps per second", "network_steps_per_second", "{:,.0f}", result.contenders),
-    ):
+    faster = [("modgrok is faster by", "modgrok_is_faster_by", "{:.2f} ×", others)] if others else []
+    rates = ("network-steps per second", "network_steps_per_second", "{:,.0f}", list(result.contenders))
+    for title, key, form, names in (*faster, rates):
         table = Table("p", "width", "networks", box=None, pad_edge=False, title=title, title_justify="left")
         for name in names:
             table.add_column(name, justify="right")
@@ -128,5 +127,7 @@ def show_training(result: Benchmark, console: Console) -> None:
             figures = ["" if each is None else form.format(getattr(each, key)) for each in took]
             table.add_row(str(case.modulus), str(case.width), str(case.networks), *figures)
         console.print(table)
-    if "torch" not in result.contenders:
+    if not others:
+        console.print("modgrok alone: other people's loops are in the repository; call it from a clone.")
+    elif "torch" not in result.contenders:
         console.print("PyTorch is not installed here, or lacks the device that JAX has; it was left out.")

@@ -15,11 +15,10 @@ from modgrok.base.errors import InputError
 from modgrok.base.printing import visible
 from modgrok.base.progress import progress_bar
 from modgrok.base.ray_workers import WHERE
+from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
-from modgrok.censuses.fractions import fractions
-from modgrok.censuses.neighbourhood import neighbours
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
@@ -40,9 +39,10 @@ what it does:
   annotate    add verdicts, redundancy and complexities to every row (PLAN does it at its end)
   report      tables and figures, into DIR/report or --out
   fit         the loss law, into DIR/calibration.json or --out
-  neighbours  what classify expects of a table: the trainings at the default settings, into DIR or --out
-  fractions   how much of a table is enough for functions in the class: law and phase diagrams, into DIR or --out
+  neighbours  what classify expects of a table: the trainings at the default settings, into DIR or --out (*)
+  fractions   how much of a table is enough for functions in the class: law and phase diagrams, into DIR or --out (*)
   query       ask the table `census` in SQL, one row a network and measured step
+(*) from a clone of the repository, which has the studies behind these laws
 """
 
 SHARED = {
@@ -168,7 +168,8 @@ def annotated(args: argparse.Namespace, console: Console, folder: str) -> Result
 
 def fitted(args: argparse.Namespace, console: Console, folder: str) -> Result:
     with progress_bar(console, "choosing scales") as progress:
-        return neighbours(folder, args.out, progress=progress)
+        found: Result = study("neighbourhood").neighbours(folder, args.out, progress=progress)
+        return found
 
 
 class Action(NamedTuple):
@@ -184,7 +185,7 @@ ACTIONS = {
     "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
     "neighbours": Action(("DIR",), ("out",), fitted),
-    "fractions": Action(("DIR",), ("out",), lambda args, _, folder: fractions(folder, args.out)),
+    "fractions": Action(("DIR",), ("out",), lambda args, _, folder: study("fractions").fractions(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }
 TRAIN = Action(("PLAN",), ("out", "ray", "part", "time_limit", "train_only"), trained)

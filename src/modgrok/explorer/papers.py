@@ -9,7 +9,7 @@ from typing import Any
 from modgrok.base.errors import InputError
 from modgrok.explorer.asking import Params
 from modgrok.figures.style import save_figure
-from modgrok.report import store
+from modgrok.reproduction.evidence import fingerprint, read_result
 from modgrok.reproduction.item import ItemResult, ItemTable, settings_text
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
@@ -27,9 +27,9 @@ def stored(item: str, report: Path) -> tuple[ItemResult, str] | None:
     """The result of an item that was computed here by this code, and its size."""
     path = results_folder(report) / f"{item}.json"
     for size in SIZES:
-        found = store.read_result(path, store.fingerprint(item, size))
-        if found.result is not None:
-            return found.result, size
+        found = read_result(path, fingerprint(item, size)).value
+        if found is not None:
+            return found, size
     return None
 
 

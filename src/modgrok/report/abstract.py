@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from modgrok.base.results import percent
 from modgrok.reproduction.item import ItemResult, Verdict
-from modgrok.reproduction.strong_words import counted
+from modgrok.reproduction.strong import counted
 
 Results = Mapping[str, ItemResult]
 

@@ -15,7 +15,7 @@ from modgrok import __version__
 from modgrok.report import document
 from modgrok.report.abstract import abstract
 from modgrok.report.document import Block, Bullets, Code, Details, Document, Heading, Paragraph, Table
-from modgrok.report.pictures import png_files
+from modgrok.reproduction.evidence import png_files
 from modgrok.reproduction.item import ItemResult, ItemTable, Size, settings_text
 from modgrok.reproduction.records import Recorded
 from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER, Item

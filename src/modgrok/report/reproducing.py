@@ -13,9 +13,11 @@ from modgrok.base.files import write_json, write_text
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
 from modgrok.base.ray_workers import check_ray
+from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
 from modgrok.figures.style import figure_paths, save_figure
-from modgrok.report import html, markdown, page, store
+from modgrok.report import html, markdown, page
+from modgrok.reproduction.evidence import fingerprint, read_result, write_result
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
@@ -161,7 +163,8 @@ def compute_and_draw(item: Item, out: Path, effort: Effort) -> ItemResult:
 
 def report_items(size: Size) -> list[Item]:
     """The items that a report of this size computes; of the others it shows what was recorded."""
-    return [item for item in ALL if item.computed == "always" or (item.computed == "in full" and size == "full")]
+    at_hand = [item for item in ALL if has_studies() or not item.is_study]
+    return [item for item in at_hand if item.computed == "always" or (item.computed == "in full" and size == "full")]
 
 
 def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
@@ -188,12 +191,12 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
 
 def stored_or_computed(item: Item, folder: Path, effort: Effort) -> tuple[ItemResult, bool]:
     """The item's result, and whether it was stored. Long items keep finished parts, unless they are quick."""
-    path, made_by = folder / f"{item.name}.json", store.fingerprint(item.name, effort.size)
-    found, reason = store.read_result(path, made_by)
+    path, made_by = folder / f"{item.name}.json", fingerprint(item.name, effort.size)
+    found, reason = read_result(path, made_by)
     if found is not None:
         return replace(found, files=(path,)), True
     effort.say(f"{item.name}: computing ({reason})")
     parts = folder / "parts" if item.keeps_parts and not effort.quick else None
     result = replace(item.compute(replace(effort, folder=parts)), files=(path,))
-    store.write_result(path, result, made_by)
+    write_result(path, result, made_by)
     return result, False

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
-from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE
 from modgrok.reproduction.table2 import PUBLISHED
 from modgrok.separable import Classification, classify_table
 from modgrok.training.data import function_table
 
 DISGUISED = ("n1 n2 + n1", "n1 n2 + n1 + n2")
 NEITHER = ("n1^2 + n1 n2 + n2^2",)
+LEARNED_OUTSIDE = (
+    "8n1^5 n2 + 34n1^9 n2^5",
+    "95n1^9 n2^7 + 30n1^11 n2^5",
+    "55n1^12 n2^12 + 68n1 n2^3",
+    "8n1^12 n2^12 + 29n1^2 n2^4",
+)
+"""In no family modulo 97, and still learned by the paper's network from half of the table."""
 CASES = (
     *((row.polynomial, row.modulus) for row in PUBLISHED),
     *((text, 97) for text in (*DISGUISED, *NEITHER, *LEARNED_OUTSIDE)),

@@ -143,7 +143,10 @@ class ItemResult(Result):
 
 @runtime_checkable
 class ItemModule(Protocol):
-    """What the module of an item has; `figures(result)` as well, if the registry lists pictures of it."""
+    """What the module of an item has; `figures(result)` as well, if the registry lists pictures of it.
+
+    What computes a study is in the repository's folder of studies instead.
+    """
 
     def compute(self, effort: Effort) -> ItemResult: ...
     def summarise(self, result: ItemResult) -> Summary: ...

@@ -30,10 +30,10 @@ class Item:
     """One table, figure or study. Its module is the one of this folder that has its name.
 
     `computed` says when the report computes it: always, only `in full`, or `elsewhere` (then it shows what was
-    recorded). `keeps_parts` goes on where an interrupted call stopped, `time_limited` begins no new part after a time
-    limit, `on_clusters` can be trained there. `recorded_by` is the command whose result comes with the package, `lead`
-    and `example` open its section, and the rows of `cards` have texts too long for a table: each becomes one of its
-    own.
+    recorded); a study is computed by the module of its name in the repository's folder `studies`. `keeps_parts` goes on
+    where an interrupted call stopped, `time_limited` begins no new part after a time limit, `on_clusters` can be
+    trained there. `recorded_by` is the command whose result comes with the package, `lead` and `example` open its
+    section, and the rows of `cards` have texts too long for a table: each becomes one of its own.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Item:
     section: str = BEYOND
     claim: str = ""
     computed: Literal["always", "in full", "elsewhere"] = "always"
+    is_study: bool = False
     keeps_parts: bool = False
     time_limited: bool = False
     on_clusters: bool = False
@@ -53,10 +54,12 @@ class Item:
 
     def compute(self, effort: Effort) -> ItemResult:
         """The result, with the time it took, and why its verdict is what it is."""
+        from modgrok.base.repository import study
         from modgrok.reproduction.item import ItemResult, implementation
 
+        compute = study(self.name).compute if self.is_study else implementation(self.name).compute
         start = time.perf_counter()
-        result = implementation(self.name).compute(effort)
+        result: ItemResult = compute(effort)
         seconds = time.perf_counter() - start
         result = replace(result, seconds=seconds, why=self.summarise(result).why)
         return ItemResult.from_json(result.to_json())
@@ -209,6 +212,7 @@ ALL = (
         "End-to-end training",
         "the joined architecture trained end to end: does depth make polynomials learnable?",
         computed="in full",
+        is_study=True,
         keeps_parts=True,
         time_limited=True,
         recorded_by="modgrok paper endtoend --full",
@@ -234,6 +238,7 @@ ALL = (
         "The strong hypothesis",
         "the strong hypothesis: other architectures, losses, optimisers and regularisers",
         computed="in full",
+        is_study=True,
         keeps_parts=True,
         time_limited=True,
         on_clusters=True,

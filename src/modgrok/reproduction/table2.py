@@ -21,8 +21,8 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.base.progress import Progress
+from modgrok.reproduction.evidence import Parts, made_here
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict, span
-from modgrok.reproduction.parts import Parts
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.measures.redundancy import twins_and_guesses
 from modgrok.separable.reductions.reduction import line_classes
@@ -85,7 +85,8 @@ def compute(effort: Effort) -> ItemResult:
         if row.modulus == 23 or effort.everything
         for seed in range(seeds)
     ]
-    runs = train_all(configs, Parts(effort.folder / "table2-parts.json" if effort.folder else None), effort)
+    parts = Parts(effort.folder / "table2-parts.json" if effort.folder else None, made_here())
+    runs = train_all(configs, parts, effort)
     return report(runs, {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds})
 
 

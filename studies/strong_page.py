@@ -1,4 +1,4 @@
-"""The page docs/strong.md with its figure, from the stored networks: python benchmarks/strong.py
+"""The page docs/strong.md with its figure, from the stored networks: python -m studies.strong_page
 
 Nothing is trained here; `modgrok paper strong --full --out benchmarks/results` on a GPU makes or completes the rows.
 """
@@ -13,12 +13,15 @@ from typing import Any
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.figures.style import FILE_DPI
 from modgrok.reproduction.item import ItemResult
-from modgrok.reproduction.rest import FALL, POINTS, RISE, level
-from modgrok.reproduction.strong import stored_result, summarise
-from modgrok.reproduction.strong_longer import BEYOND, REACHES, STORE, columns_of, looks_in, networks_in
-from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, MORE, SETTINGS, TABLE2, read_rows
-from modgrok.reproduction.strong_result import IN_CLASS, look_summary
-from modgrok.reproduction.strong_words import (
+from modgrok.reproduction.strong import summarise
+from modgrok.training.config import TrainConfig
+from modgrok.training.diagnosis import LEARNED
+from studies.rest import FALL, POINTS, RISE, level
+from studies.strong import stored_result
+from studies.strong_longer import BEYOND, REACHES, STORE, columns_of, looks_in, networks_in
+from studies.strong_plan import LEARNED_OUTSIDE, MORE, SETTINGS, TABLE2, read_rows
+from studies.strong_result import IN_CLASS, look_summary
+from studies.strong_words import (
     MODELS,
     accuracies,
     conclusions,
@@ -28,11 +31,9 @@ from modgrok.reproduction.strong_words import (
     outside,
     span_of,
 )
-from modgrok.training.config import TrainConfig
-from modgrok.training.diagnosis import LEARNED
 
-HERE = Path(__file__).parent
-RESULTS, DOCS = HERE / "results", HERE.parent / "docs"
+ROOT = Path(__file__).parents[1]
+RESULTS, DOCS = ROOT / "benchmarks" / "results", ROOT / "docs"
 
 Rows = list[dict[str, Any]]
 
@@ -272,7 +273,7 @@ REPEAT = """\
 `modgrok paper strong --full --out benchmarks/results` on a machine with a GPU trains what is missing in
 `benchmarks/results/strong.parquet` (a row for each network of the first look) and `strong-longer.parquet` (a row for
 each measured point of the second), keeps checkpoints beside them and writes the result; `--time-limit SECONDS`
-interrupts it, and a second call goes on. `python benchmarks/strong.py` writes this page from the stored rows.
+interrupts it, and a second call goes on. `python -m studies.strong_page` writes this page from the stored rows.
 `modgrok paper strong --quick` trains two settings modulo 23 on any machine.
 """
 

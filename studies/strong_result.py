@@ -19,14 +19,14 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from modgrok.reproduction.item import ItemResult, Values, Verdict
-from modgrok.reproduction.rest import Outcome, learned_at, level, outcome_of
-from modgrok.reproduction.strong_longer import columns_of, looks_in, networks_in
-from modgrok.reproduction.strong_plan import CONTROLS, FRACTION, Rows
-from modgrok.reproduction.strong_words import conclusions, doubt, notes
 from modgrok.separable import classify_table
 from modgrok.separable.measures.redundancy import twins_and_guesses
 from modgrok.training.data import function_table
 from modgrok.training.diagnosis import LEARNED
+from studies.rest import Outcome, learned_at, level, outcome_of
+from studies.strong_longer import columns_of, looks_in, networks_in
+from studies.strong_plan import CONTROLS, FRACTION, Rows
+from studies.strong_words import conclusions, doubt, notes
 
 BEYOND = 0.1
 """Test accuracy over twins and guesses from which a polynomial outside the class is beyond them."""

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from modgrok.base.files import whole_file
 from modgrok.inspection.order import function_order
+from modgrok.reproduction.classes import LEARNED_OUTSIDE
 from modgrok.reproduction.item import Values
 from modgrok.reproduction.table2 import PUBLISHED
 from modgrok.training.config import Ensemble, TrainConfig, hyper
@@ -20,13 +21,6 @@ from modgrok.training.data import function_table, train_count
 CONTROLS = ("n1 + n2", "n1 n2")
 
 TABLE2 = tuple(dict.fromkeys(row.polynomial for row in PUBLISHED))
-LEARNED_OUTSIDE = (
-    "8n1^5 n2 + 34n1^9 n2^5",
-    "95n1^9 n2^7 + 30n1^11 n2^5",
-    "55n1^12 n2^12 + 68n1 n2^3",
-    "8n1^12 n2^12 + 29n1^2 n2^4",
-)
-"""In no family modulo 97, and still learned by the paper's network from half of the table."""
 
 POLYNOMIALS = {97: (*CONTROLS, *TABLE2, *LEARNED_OUTSIDE), 23: (*CONTROLS, *TABLE2)}
 

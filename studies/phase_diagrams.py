@@ -7,10 +7,10 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 
-from modgrok.censuses.fractions import edges, grokked_rows
 from modgrok.censuses.law import Columns
 from modgrok.figures.style import PAGE, POWER, WAVE, Figure, drawing
 from modgrok.loss_law.fraction_law import FractionLaw, KindLaw
+from studies.fractions import edges, grokked_rows
 
 TICKS = (7, 11, 17, 31, 61, 127)
 

@@ -22,10 +22,9 @@ import numpy as np
 
 from modgrok.algebra.expression import read
 from modgrok.base.progress import Progress, Say
-from modgrok.base.results import percent
 from modgrok.networks.models import CircuitModel
+from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import ItemTable, Values
-from modgrok.reproduction.parts import Parts
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.separable.measures.redundancy import redundancy, twins_and_guesses
 from modgrok.training.config import hyper
@@ -33,8 +32,8 @@ from modgrok.training.data import function_table, train_count
 from modgrok.training.diagnosis import LEARNED
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.mixture import shortest_plan
-from modgrok.training.starts import circuit_model, random_circuit
 from modgrok.training.steps import Shape
+from studies.starts import circuit_model, random_circuit
 
 PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
 FOUR = (*PERTURBED, TABLE1[0])
@@ -244,16 +243,3 @@ CAPTION = (
 
 def control_table(rows: list[Values]) -> ItemTable:
     return ItemTable(CAPTION, COLUMNS, rows)
-
-
-def doubt_about(text: str, control_rows: list[Values]) -> str:
-    """Why a polynomial is open, and what would settle it."""
-    seen = [row for row in control_rows if row["polynomial"] == text and row["control_best_seed"] >= LEARNED]
-    if not seen:
-        return f"no control is learned for {text}, so the question is open there"
-    row = seen[-1]
-    return (
-        f"the circuit of {text} is open: modulo {row['modulus']} it learns the control n1 + n2 with some seeds, but in "
-        f"no schedule with all, while the polynomial reaches {percent(row['scratch'], 0)} at most; the same sweep "
-        "modulo 97 would settle it (`python benchmarks/control.py`, minutes on a GPU)"
-    )

@@ -7,10 +7,10 @@ from statistics import median
 
 from modgrok.base.results import percent
 from modgrok.reproduction.item import Values
-from modgrok.reproduction.rest import Outcome
-from modgrok.reproduction.strong_longer import REACHES
-from modgrok.reproduction.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
 from modgrok.training.diagnosis import LEARNED
+from studies.rest import Outcome
+from studies.strong_longer import REACHES
+from studies.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
 
 Rows = list[Values]
 
@@ -64,13 +64,6 @@ def nearest(settings: Rows) -> Iterator[str]:
             if look["seeds_learned_at"]:
                 where = f"{cell['polynomial']} mod {cell['modulus']} in {cell['setting']}"
                 yield f"Some seeds have learned {where}, {look_words(look)}."
-
-
-def counted(settings: Rows, what: str = "settings") -> str:
-    """How many settings learn both controls, modulo each number: 19 settings modulo 97 and 8 modulo 23."""
-    moduli = [setting["modulus"] for setting in settings if setting["controls_pass"]]
-    counts = (f"{moduli.count(modulus)} modulo {modulus}" for modulus in dict.fromkeys(moduli))
-    return " and ".join(counts).replace(" ", f" {what} ", 1) or f"no {what}"
 
 
 def doubt(settings: Rows) -> str:

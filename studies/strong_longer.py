@@ -35,11 +35,11 @@ from modgrok.base.ray_workers import workers_for
 from modgrok.base.results import json_text
 from modgrok.base.workers import in_window
 from modgrok.networks.network import named_leaves
-from modgrok.reproduction.rest import Outcome, outcome_of
-from modgrok.reproduction.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
+from studies.rest import Outcome, outcome_of
+from studies.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
 
 REACHES = (10, 20, 40)
 """Steps after which a look is judged, in units of the usual ones; the last is the budget."""

@@ -21,11 +21,11 @@ from modgrok.base.files import write_json
 from modgrok.base.progress import Progress
 from modgrok.base.results import percent, plain
 from modgrok.censuses import store
-from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of, last_step
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates
 from modgrok.training.presets import DEFAULTS
+from studies.fits import Fit
 
 NEIGHBOURS = 40
 FACTORS = (0.5, 0.7, 1.4, 2.0)

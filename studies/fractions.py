@@ -14,10 +14,10 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.results import plain
 from modgrok.censuses import store
-from modgrok.censuses.fits import Fit
 from modgrok.censuses.law import Columns, columns_of
-from modgrok.censuses.neighbourhood import chosen_rows
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
+from studies.fits import Fit
+from studies.neighbourhood import chosen_rows
 
 LEAST_MODULUS = 7
 """Below, nine tenths of a table leave too few cells to test."""
@@ -45,8 +45,8 @@ def fractions(folder: str | Path, out: str | Path | None = None) -> FractionFit:
         folder: the folder of the census.
         out: the folder for `fraction_law.json`, phases.png and phases.svg; the census's own if not given.
     """
-    from modgrok.figures.fractions import phases_figure
     from modgrok.figures.style import save_figures
+    from studies.phase_diagrams import phases_figure
 
     started, folder = time.perf_counter(), Path(folder)
     target = Path(out) if out is not None else folder

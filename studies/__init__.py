@@ -1,0 +1,11 @@
+"""What the package does without: studies of hours on a GPU, fits of the laws that ship as data, other people's loops.
+
+    strong*, rest                       the strong hypothesis: what is trained, trained on, and what it comes to
+    endtoend*, starts                   circuits of experts trained end to end, with their controls
+    neighbourhood, fractions, fits,     the laws of `classify`, fitted to a census; phase diagrams
+    phase_diagrams
+    contenders                          the loops that `modgrok bench train` times beside modgrok's
+
+The commands `modgrok paper strong|endtoend`, `modgrok census neighbours|fractions` and `modgrok bench train` find them
+here (`modgrok.base.repository`).
+"""
