@@ -49,7 +49,8 @@ METRICS = ("step", "train_loss", "test_loss", "train_accuracy", "test_accuracy",
 METRICS += ("embed_norm", "readout_norm")
 TOLD = ("verdict", "family", "group_order", "witness", "obstruction", "families", "closed_form", "symmetries")
 TOLD += ("redundancy", "expected_accuracy", "enough", "notes", "answer", "predicted")
-"""What is digested of a training, and of an answer; a later version may have more."""
+NEW = ("decided_by",)
+"""What is digested of a training, and of an answer; a later version may have more, as families have what is new."""
 
 
 # ------------------------------------------------------------------------------------------------ digests
@@ -91,6 +92,7 @@ def verdicts(folder: Path) -> Digests:
     for number, (function, p) in enumerate(cases.questions()):
         answer = mg.classify(function, p)
         told = answer.to_json()
+        told["families"] = [{k: v for k, v in family.items() if k not in NEW} for family in told["families"]]
         yield f"{number:03} {answer.function.title}", of_json([{name: told[name] for name in TOLD}, answer.explain()])
 
 

@@ -12,9 +12,11 @@ from modgrok import separable
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import InputError
+from modgrok.proofs.claims import KINDS
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide
 from modgrok.separable.procedures import several
 from modgrok.separable.reductions.grouping import GroupedDecision
+from modgrok.separable.verdict import PROCEDURES
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
@@ -81,6 +83,23 @@ def test_json_has_the_documented_keys():
         for n2 in range(1, 11):
             assert witness["h"][(witness["g1"][n1] + witness["g2"][n2]) % 10] == n1 * n2 % 11
     assert [entry["family"] for entry in found["families"]] == ["additive", "multiplicative"]
+
+
+def test_a_verdict_says_which_procedure_decided_it():
+    a, b = np.meshgrid(np.arange(11), np.arange(11), indexing="ij")
+    written = classify_table((a + b) ** 2 % 11, 11, tree=parse("(n1 + n2)^2")).families
+    assert [found.verdict.decided_by for found in written] == ["expression", "distinct-lines"]
+    table = (3 * a**2 + b**3) % 11
+    assert (
+        decide(table, 11, False).decided_by == "algebraic"
+        and decide(a % 2 + b * 0, 11, False).decided_by == "small-table"
+    )
+    said = {
+        word for found in classify_table(table, 11).to_json()["families"] for word in found["decided_by"].split(", ")
+    }
+    assert said <= {*PROCEDURES, *KINDS}
+    unknown = decide(np.random.default_rng(1).integers(0, 2, (5, 5)), 13, False, effort=1e-9)
+    assert unknown.status == "unknown" and unknown.to_json()["decided_by"] is None
 
 
 def test_outside_the_class_redundancy_is_what_twins_answer_and_nothing_is_called_impossible():

@@ -36,7 +36,8 @@ KEYS = {
     "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
-    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search)",
+    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search), `decided_by` (the "
+    "procedure that found the witness, or the kinds of the refutations; `null` where it is unknown), `proved`",
     "predicted": "what that witness says of every cell of a table with unknown cells, as nested lists with -1 where it "
     "says nothing; `null` for a whole table, or without a witness",
     "closed_form": "the sum or product behind the function, where it has a short one; or `null`",

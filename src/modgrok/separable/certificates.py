@@ -21,9 +21,10 @@ from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:
-    """The verdict with its whole certificate."""
-    obstruction = verdict.obstruction
-    return verdict.to_json() | {"obstruction": None if obstruction is None else obstruction_to_json(obstruction)}
+    """The verdict with its whole certificate; who came to it is no concern of the kernel."""
+    told, obstruction = verdict.to_json(), verdict.obstruction
+    told.pop("decided_by")
+    return told | {"obstruction": None if obstruction is None else obstruction_to_json(obstruction)}
 
 
 def obstruction_to_json(obstruction: Obstruction) -> dict[str, Any]:

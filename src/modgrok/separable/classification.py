@@ -198,7 +198,8 @@ def proved_family(table: Int[np.ndarray, "p ..."], family: str, verdict: Verdict
         return FamilyVerdict(family, verdict)
     except NoProof as reason:
         told = f"the search says {verdict.status}, and the kernel refuses its evidence ({reason}): please report this"
-        return FamilyVerdict(family, replace(verdict, status="unknown", witness=None, obstruction=None, excluded=told))
+        nothing: dict[str, Any] = {"status": "unknown", "witness": None, "obstruction": None, "decided_by": ""}
+        return FamilyVerdict(family, replace(verdict, excluded=told, **nothing))
 
 
 Question = Decision | GroupedDecision | AnyOrder

@@ -103,7 +103,7 @@ class Decision:
         """What needs no search: witnesses that were handed in, trivial solutions, and refutations by counting."""
         for witness in guesses:
             if check_witness(self.table, self.group.moduli, self.absorbing, witness):
-                self.verdict = self._answer("in-class", witness=witness)
+                self.verdict = self._answer("in-class", witness=witness, decided_by="expression")
                 return
         constants, reduced_by, decided = absorbable_values, reductions, at_once
         if self.partial:
@@ -113,24 +113,26 @@ class Decision:
             result = decided(reduced, self.group)
             if result is None:
                 self.open.append(Case(reduced, self.group, self.absorbing, self.table))
-            elif self._settle(reduced, result):
+            elif self._settle(reduced, result, "small-table"):
                 return
         self._conclude()
 
-    def _settle(self, reduced: Reduced, result: Solution | Refutation) -> bool:
-        """Take a result down; whether it ends the decision."""
+    def _settle(self, reduced: Reduced, result: Solution | Refutation, procedure: str) -> bool:
+        """Take a result of a procedure down; whether it ends the decision."""
         if not isinstance(result, Solution):
             self.refuted.append((reduced, result))
             return False
         witness = lift(reduced, result, self.group)
         if not check_witness(self.table, self.group.moduli, self.absorbing, witness):
             raise AssertionError("a witness failed its check; the search that found it is wrong")
-        self.verdict = self._answer("in-class", witness=witness)
+        self.verdict = self._answer("in-class", witness=witness, decided_by=result.found_by or procedure)
         return True
 
     def _conclude(self) -> None:
         if not self.open:
-            self.verdict = self._answer("not-in-class", obstruction=combine(self.group, self.refuted))
+            kinds = dict.fromkeys(refutation["kind"] for _, refutation in self.refuted)
+            obstruction = combine(self.group, self.refuted)
+            self.verdict = self._answer("not-in-class", obstruction=obstruction, decided_by=", ".join(kinds))
 
     def _answer(self, status: Status, **found: Any) -> Verdict:
         moduli = () if self.group.cyclic else self.group.moduli
@@ -145,11 +147,11 @@ class Decision:
         case = min(self.open, key=lambda case: case.used)
         before = self.budget.used
         self.budget.limit = before + allowance
-        result = case.advance(self.budget)
+        procedure, result = case.advance(self.budget)
         case.used += self.budget.used - before
         if result is not None:
             self.open.remove(case)
-            if not self._settle(case.reduced, result):
+            if not self._settle(case.reduced, result, procedure):
                 self._conclude()
 
     def within(self, steps: int) -> Verdict:
@@ -210,17 +212,17 @@ class Case:
         rows, columns = self.reduced.shape
         return rows > columns, rows <= columns
 
-    def advance(self, budget: Budget) -> Outcome:
-        """The next procedure within its share of steps; None if it came to no answer."""
-        share, procedure = next(self.procedures)
+    def advance(self, budget: Budget) -> tuple[str, Outcome]:
+        """The name of the next procedure, and what it finds within its share of steps; None if that is no answer."""
+        name, share, procedure = next(self.procedures)
         part = budget.part(share)
         try:
-            return procedure(part)
+            return name, procedure(part)
         except LimitReached:
-            return None
+            return name, None
 
-    def _procedures(self) -> Iterator[tuple[int, Callable[[Budget], Outcome]]]:
-        """(share of steps, procedure), round after round with growing shares."""
+    def _procedures(self) -> Iterator[tuple[str, int, Callable[[Budget], Outcome]]]:
+        """(name, share of steps, procedure), round after round with growing shares."""
         reduced, group = self.reduced, self.group
         cells, need = reduced.cells, reduced.fibre_bounds
         rows, columns = cells.shape
@@ -228,19 +230,20 @@ class Case:
         room = int(need.sum()) < group.order
         while True:
             if steps in (FIRST_STEPS, FIRST_STEPS * GROWTH**3):
-                yield 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
-                yield steps, partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
+                yield "algebraic", 8 * steps, partial(guess_algebra, reduced, group, self.absorbing, self.table)
+                guess = partial(guess_small_powers, reduced, group, self.absorbing, self.table.shape)
+                yield "small-powers", steps, guess
             if group.cyclic and rows == columns == group.order:
-                yield 4 * steps, partial(decide_full, cells)
+                yield "automorphism", 4 * steps, partial(decide_full, cells)
             elif rows == group.order or columns == group.order:
-                yield steps, partial(one_side_full, cells, group)
+                yield "shift", steps, partial(one_side_full, cells, group)
             for restarts in self.restarts:
-                yield steps, restarts.run
+                yield "search", steps, restarts.run
             if group.cyclic:
-                yield 2 * steps, partial(guess_phases, cells, group, self.random)
-            yield (4 if room else 2) * steps, self.climb.run
+                yield "phases", 2 * steps, partial(guess_phases, cells, group, self.random)
+            yield "climbing", (4 if room else 2) * steps, self.climb.run
             if room:
-                yield steps, partial(refute_by_symmetry, cells, group, need)
+                yield "symmetry", steps, partial(refute_by_symmetry, cells, group, need)
             steps *= GROWTH
 
 

@@ -15,6 +15,22 @@ from typing import Any, Literal, Required, TypedDict
 from modgrok.base.results import Result
 
 Status = Literal["in-class", "not-in-class", "unknown"]
+PROCEDURES = {
+    "expression": "how the function is written",
+    "small-table": "so few lines that each has a place of its own",
+    "closed-trail": "a closed walk through the values of two lines",
+    "algebraic": "powers and logarithms of shifted powers modulo a prime",
+    "integrals": "polynomials that derivatives of the table tell",
+    "small-powers": "small powers modulo any number",
+    "automorphism": "a symmetry that moves all lines round in one cycle",
+    "shift": "a permutation of the rows that a few columns determine",
+    "search": "a complete search by propagation",
+    "phases": "a power iteration over phases",
+    "climbing": "a climb that moves line by line",
+    "symmetry": "a search in the room that symmetries leave",
+    "several": "a search over three variables or more at once",
+}
+"""Who finds a witness, and how; refutations are decided by their kind (`Refutation`)."""
 
 
 class Refutation(TypedDict, total=False):
@@ -122,7 +138,8 @@ class Obstruction(Result):
 class Verdict(Result):
     """The decision for one group (`moduli` as in `Witness`), and the steps of search that it took.
 
-    `excluded` says what an `unknown` has ruled out before its limit.
+    `excluded` says what an `unknown` has ruled out before its limit; `decided_by` is the procedure that came to the
+    verdict, one of `PROCEDURES`, or the kinds of refutation that make up an obstruction; empty where it is `unknown`.
     """
 
     status: Status
@@ -135,6 +152,7 @@ class Verdict(Result):
     moduli: tuple[int, ...] = ()
     up_to: bool = False
     """Whether a refutation, or what is not known, is about all cyclic groups of order up to `group_order`."""
+    decided_by: str = ""
 
     @property
     def in_class(self) -> bool:
@@ -159,4 +177,5 @@ class Verdict(Result):
             "obstruction": self.obstruction.to_json() if self.obstruction else None,
             "excluded": self.excluded or None,
             "steps": self.steps,
+            "decided_by": self.decided_by or None,
         }

@@ -60,7 +60,8 @@ def guess_integral(reduced: Reduced, group: Group, table: Table, budget: Budget)
         if place is not None:
             solution = place_all(lines.cells, group, lines.fibre_bounds, place[lines.row_source], budget)
             if solution is not None:
-                return solution if side == 0 else Solution(solution.y, solution.x)
+                x, y = (solution.x, solution.y) if side == 0 else (solution.y, solution.x)
+                return Solution(x, y, "integrals")
     return None
 
 

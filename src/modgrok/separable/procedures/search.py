@@ -44,10 +44,11 @@ Option = int | str
 
 @dataclass(frozen=True)
 class Solution:
-    """x and y on the reduced table."""
+    """x and y on the reduced table; `found_by` where a procedure has parts of its own."""
 
     x: Int[np.ndarray, "row"]
     y: Int[np.ndarray, "column"]
+    found_by: str = ""
 
 
 @dataclass

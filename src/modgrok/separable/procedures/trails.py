@@ -36,7 +36,7 @@ def decide_two_columns(cells: Table, group: Group) -> Solution | Refutation | No
     trail = closed_trail(arcs + added)
     place = {arc: t for t, arc in reversed(list(enumerate(trail)))}
     x, y = np.array([place[arc] for arc in arcs]), np.array([0, 1])
-    return Solution(x, y) if by_columns else Solution(y, x)
+    return Solution(*((x, y) if by_columns else (y, x)), found_by="closed-trail")
 
 
 def missing_arcs(arcs: list[Arc]) -> list[Arc]:

@@ -55,7 +55,7 @@ class GroupedDecision:
         self.searched = 0
         for witness in guesses:
             if check_witness(table, self.group.moduli, absorbing, witness):
-                self.verdict = Verdict("in-class", self.group.order, absorbing, witness=witness)
+                self.verdict = self._fits(witness, "expression")
                 return
         for axis in range(table.ndim):
             self.parts.append(Decision(one_against_rest(table, axis), self.group.moduli, absorbing))
@@ -97,10 +97,13 @@ class GroupedDecision:
         with suppress(LimitReached):
             witness = find_several(self.table, self.group, self.absorbing, budget)
             if witness is not None and check_witness(self.table, self.group.moduli, self.absorbing, witness):
-                moduli = () if self.group.cyclic else self.group.moduli
-                self.verdict = Verdict("in-class", self.group.order, self.absorbing, witness=witness, moduli=moduli)
+                self.verdict = self._fits(witness, "several")
         self.searched += budget.used
         self.verdict = self.verdict or self._unknown()
+
+    def _fits(self, witness: Witness, procedure: str) -> Verdict:
+        order, moduli = self.group.order, () if self.group.cyclic else self.group.moduli
+        return Verdict("in-class", order, self.absorbing, witness=witness, moduli=moduli, decided_by=procedure)
 
     def within(self, steps: int) -> Verdict:
         limit = self.used + steps

@@ -122,17 +122,17 @@ def largest_clique(cells: Table, v: int) -> tuple[str, int, list[int]]:
 
 def partial_procedures(
     reduced: Reduced, group: Group, absorbing: bool, table: Table
-) -> Iterator[tuple[int, Callable[[Budget], Solution | Refutation | None]]]:
-    """(share of steps, procedure), round after round: powers once, then restarted searches."""
-    yield 2000, partial(guess_small_powers, reduced, group, absorbing, table.shape)
+) -> Iterator[tuple[str, int, Callable[[Budget], Solution | Refutation | None]]]:
+    """(name, share of steps, procedure), round after round: powers once, then restarted searches."""
+    yield "small-powers", 2000, partial(guess_small_powers, reduced, group, absorbing, table.shape)
     need = np.ones(len(reduced.values), dtype=np.int64)
     searches = [Restarts(reduced.cells, group, need, flip) for flip in (False, True)]
     climb = Climb(reduced.cells, group)
     steps = 512
     while True:
         for restarts in searches:
-            yield steps, partial(searched, restarts, reduced)
-        yield steps, climb.run
+            yield "search", steps, partial(searched, restarts, reduced)
+        yield "climbing", steps, climb.run
         steps *= 4
 
 
