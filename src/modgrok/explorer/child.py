@@ -24,32 +24,8 @@ from typing import Any, BinaryIO
 
 from modgrok.base.errors import ExpressionError, InputError
 from modgrok.explorer.encoding import json_bytes
+from modgrok.explorer.words import QUESTIONS
 
-QUESTIONS = {
-    "function": "functions",
-    "verdict": "functions",
-    "table": "functions",
-    "network": "network_answers",
-    "verification": "network_answers",
-    "expert": "network_answers",
-    "flow": "network_answers",
-    "inspection": "network_answers",
-    "download": "network_answers",
-    "settings": "settings",
-    "training_plan": "settings",
-    "resume_plan": "settings",
-    "runs": "run_answers",
-    "run": "run_answers",
-    "run_table": "run_answers",
-    "run_neurons": "run_answers",
-    "census": "censuses",
-    "census_table": "censuses",
-    "paper": "papers",
-    "known_item": "papers",
-    "paper_item": "papers",
-    "paper_figure": "papers",
-}
-"""Each question, and the module of this room that has a function of its name."""
 TASKS = ("training", "probe", "reproduction")
 """Long work; its functions are in `tasks`."""
 SECONDS_OF_PEACE = 0.5
@@ -128,7 +104,7 @@ def find(name: str) -> Callable[[dict[str, Any], Callable[[], bool], Outbox], An
     if name in TASKS:
         task = getattr(import_module("modgrok.explorer.tasks"), name)
         return lambda params, stop, outbox: task(params, outbox.event, stop)
-    question = getattr(import_module(f"modgrok.explorer.{QUESTIONS[name]}"), name)
+    question = getattr(import_module(f"modgrok.explorer.{QUESTIONS[name].module}"), name)
     return lambda params, stop, outbox: question(params)
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 from modgrok.explorer.events import Events
 from modgrok.explorer.jobs import Job, Jobs
+from modgrok.explorer.words import QUESTIONS
 from modgrok.explorer.workers import Reply, Worker
 
 KEPT_ANSWERS, KEPT_BYTES = 4000, 32 << 20
@@ -20,8 +21,6 @@ PATIENCE = 120.0
 """Seconds after which a question is given up: the first ones wait for imports, and the machine may be busy."""
 TRAINER_NICENESS = 5
 """A training lets questions go first where they share the processors."""
-LASTING = frozenset(("function", "verdict", "network", "verification", "expert", "flow", "settings", "census"))
-"""Questions whose answers never change as long as the server runs."""
 
 Key: TypeAlias = tuple[str, tuple[tuple[str, Any], ...]]
 """The name of a question, and what it is asked with."""
@@ -71,7 +70,7 @@ class Laboratory:
 
     async def ask(self, name: str, params: dict[str, Any]) -> Reply:
         """The answer to a question, from memory where it lasts and was given before."""
-        key = (name, tuple(sorted(params.items()))) if name in LASTING else None
+        key = (name, tuple(sorted(params.items()))) if QUESTIONS[name].lasts else None
         if key is not None and (known := self.known(key)) is not None:
             return known
         reply = await self.answerer.ask(name, params | self.places)

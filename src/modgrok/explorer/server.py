@@ -9,6 +9,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from html import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from modgrok.explorer.encoding import json_bytes
 from modgrok.explorer.guard import COOKIE, App, Guard, Receive, Refused, Scope, Send
 from modgrok.explorer.jobs import QueueFull
 from modgrok.explorer.laboratory import Laboratory
-from modgrok.explorer.words import needed, words_of
+from modgrok.explorer.words import ADDRESSES, VIEWS, needed, words_of
 from modgrok.explorer.workers import Reply, WorkerDied
 
 if TYPE_CHECKING:
@@ -27,27 +28,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
 PAGE = Path(__file__).parent / "page"
-TOKEN_PLACE = '<meta name="modgrok-token" content="">'
-QUESTIONS = {
-    "/api/function": "function",
-    "/api/verdict": "verdict",
-    "/api/network": "network",
-    "/api/verification": "verification",
-    "/api/expert": "expert",
-    "/api/flow": "flow",
-    "/api/inspection": "inspection",
-    "/api/download": "download",
-    "/api/settings": "settings",
-    "/api/run": "run",
-    "/api/run/table": "run_table",
-    "/api/run/neurons": "run_neurons",
-    "/api/census": "census",
-    "/api/census/table": "census_table",
-    "/api/paper": "paper",
-    "/api/paper/item": "paper_item",
-    "/api/paper/figure": "paper_figure",
-}
-"""Addresses that ask a question with their query, and its name."""
+PLACE = '<meta name="modgrok-{}" content="{}">'
+"""Where the page has what it is told: its token, and the views."""
 STATUS = {"answer": 200, "refusal": 400, "failure": 500}
 FILE_TYPES = {".png": "image/png", ".onnx": "application/octet-stream", ".safetensors": "application/octet-stream"}
 MOST_STREAMS = 100
@@ -81,7 +63,7 @@ def build_app(laboratory: Laboratory, *, token: str, port: int, open_to_others: 
     }
     app = Starlette(
         routes=[
-            *(Route(path, routes.question(name)) for path, name in QUESTIONS.items()),
+            *(Route(path, routes.question(name)) for path, name in ADDRESSES.items()),
             *(Route(path, handler) for path, handler in gets.items()),
             *(Route(path, handler, methods=["POST"]) for path, handler in posts.items()),
             Mount("/page", StaticFiles(directory=PAGE)),
@@ -150,7 +132,10 @@ class Routes:
         from starlette.responses import HTMLResponse
 
         text = (PAGE / "index.html").read_text(encoding="utf-8")
-        response = HTMLResponse(text.replace(TOKEN_PLACE, TOKEN_PLACE.replace('""', f'"{self.token}"')))
+        views = {name: view._asdict() for name, view in VIEWS.items()}
+        for name, told in {"token": self.token, "views": escape(json_bytes(views).decode())}.items():
+            text = text.replace(PLACE.format(name, ""), PLACE.format(name, told))
+        response = HTMLResponse(text)
         if self.open:
             response.set_cookie(COOKIE, self.token, httponly=True, samesite="strict")
         return response

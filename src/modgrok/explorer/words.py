@@ -1,4 +1,4 @@
-"""What requests may bring: words by name, of their type, not too long, without characters that no name has.
+"""What can be asked, and what requests may bring: words by name, of their type, not too long, without odd characters.
 
 Every route takes the words that are listed for it and no others, from an address or from a body of JSON. What a word
 means is checked where it is used; here it is only made sure that it can be used, kept and printed at all.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import unicodedata
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from modgrok.base.errors import InputError
@@ -45,25 +46,52 @@ NETWORK = FUNCTION | {
     "add_width": WHOLE,
     "beta": NUMBER,
 }
-TAKEN: dict[str, dict[str, Word]] = {
-    "function": FUNCTION,
-    "verdict": FUNCTION | {"fraction": NUMBER},
-    "network": NETWORK,
-    "verification": NETWORK,
-    "expert": NETWORK | {"expert": WHOLE},
-    "flow": NETWORK | {"n": CHOICE},
-    "inspection": NETWORK,
-    "download": NETWORK | {"format": CHOICE},
-    "settings": {},
-    "runs": {},
-    "run": {"run": PATH},
-    "run_table": {"run": PATH, "step": WHOLE},
-    "run_neurons": {"run": PATH, "step": WHOLE},
-    "census": {"family": NAME, "modulus": WHOLE, "share": NUMBER, "across": CHOICE, "most": WHOLE},
-    "census_table": {"family": NAME, "modulus": WHOLE, "seed": WHOLE},
-    "paper": {},
-    "paper_item": {"item": CHOICE, "from": CHOICE},
-    "paper_figure": {"item": CHOICE, "name": CHOICE, "from": CHOICE},
+
+
+class Question(NamedTuple):
+    """A question: the module of this room that has a function of its name, and the words that it takes.
+
+    A page asks it at `address`, unless it is one that routes ask; an answer that `lasts` is the same as long as the
+    server runs.
+    """
+
+    module: str
+    words: Mapping[str, Word] = MappingProxyType({})
+    lasts: bool = False
+    by_pages: bool = True
+
+
+QUESTIONS = {
+    "function": Question("functions", FUNCTION, lasts=True),
+    "verdict": Question("functions", FUNCTION | {"fraction": NUMBER}, lasts=True),
+    "table": Question("functions", by_pages=False),
+    "network": Question("network_answers", NETWORK, lasts=True),
+    "verification": Question("network_answers", NETWORK, lasts=True),
+    "expert": Question("network_answers", NETWORK | {"expert": WHOLE}, lasts=True),
+    "flow": Question("network_answers", NETWORK | {"n": CHOICE}, lasts=True),
+    "inspection": Question("network_answers", NETWORK),
+    "download": Question("network_answers", NETWORK | {"format": CHOICE}),
+    "settings": Question("settings", lasts=True),
+    "training_plan": Question("settings", by_pages=False),
+    "resume_plan": Question("settings", by_pages=False),
+    "runs": Question("run_answers", by_pages=False),
+    "run": Question("run_answers", {"run": PATH}),
+    "run_table": Question("run_answers", {"run": PATH, "step": WHOLE}),
+    "run_neurons": Question("run_answers", {"run": PATH, "step": WHOLE}),
+    "census": Question(
+        "censuses",
+        {"family": NAME, "modulus": WHOLE, "share": NUMBER, "across": CHOICE, "most": WHOLE},
+        lasts=True,
+    ),
+    "census_table": Question("censuses", {"family": NAME, "modulus": WHOLE, "seed": WHOLE}),
+    "paper": Question("papers"),
+    "known_item": Question("papers", by_pages=False),
+    "paper_item": Question("papers", {"item": CHOICE, "from": CHOICE}),
+    "paper_figure": Question("papers", {"item": CHOICE, "name": CHOICE, "from": CHOICE}),
+}
+ADDRESSES = {f"/api/{name.replace('_', '/')}": name for name, question in QUESTIONS.items() if question.by_pages}
+"""Addresses that ask a question with their query, and its name."""
+TAKEN: dict[str, Mapping[str, Word]] = {name: question.words for name, question in QUESTIONS.items()} | {
     "upload": {"name": NAME},
     "train": FUNCTION | {"settings": SETTINGS},
     "resume": {"run": PATH, "steps": Word((int,), LONGEST_NUMBER, WHOLE.wanted)},
@@ -73,6 +101,24 @@ TAKEN: dict[str, dict[str, Word]] = {
     "reproduce": {"item": CHOICE, "size": CHOICE},
 }
 """The words of every question, and of everything that can be begun or ended."""
+
+
+class View(NamedTuple):
+    """A view of the page, page/views/NAME.js: its title, and whether it is about the function at the top."""
+
+    title: str
+    of_function: bool = True
+
+
+VIEWS = {
+    "function": View("Function"),
+    "verdict": View("Verdict"),
+    "network": View("Network"),
+    "training": View("Training"),
+    "census": View("Census", of_function=False),
+    "paper": View("Paper", of_function=False),
+}
+"""In the order of the tabs."""
 
 
 def words_of(ask: str, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 // What the page shows is in its address, so that a link opens it: /?expression=n1 n2&mod=97&view=verdict
 
-export const VIEWS = ["function", "verdict", "network", "training", "census", "paper"];
+/** The views in the order of their tabs, by name: explorer/words.py lists them. */
+export const VIEWS = JSON.parse(document.querySelector('meta[name="modgrok-views"]').content);
 export const START = { expression: "n1 n2", mod: "97", view: "function" };
 
 export function read() {
   const found = Object.fromEntries(new URLSearchParams(location.search));
   if (found.run && !found.view) found.view = "training";
-  if (!VIEWS.includes(found.view)) found.view = found.expression || found.table ? "verdict" : START.view;
+  if (!Object.hasOwn(VIEWS, found.view ?? "")) found.view = found.expression || found.table ? "verdict" : START.view;
   if (!found.expression && !found.table) Object.assign(found, { ...START, ...found });
   return found;
 }

@@ -5,9 +5,6 @@ import { announce, el, replace } from "./dom.js";
 import { Events } from "./events.js";
 import { Subject } from "./subject.js";
 
-const TITLES = { function: "Function", verdict: "Verdict", network: "Network", training: "Training", census: "Census", paper: "Paper" };
-const WITHOUT_SUBJECT = ["census", "paper"];
-
 class App {
   constructor() {
     this.form = document.getElementById("subject");
@@ -55,20 +52,20 @@ class App {
 
   tabs() {
     const { expression, mod, table, run } = this.state;
-    replace(document.getElementById("tabs"), address.VIEWS.map((view) => el("a", {
+    replace(document.getElementById("tabs"), Object.entries(address.VIEWS).map(([view, { title }]) => el("a", {
       href: address.href({ expression: table ? "" : expression, mod, table, view, run: view === "training" ? run : "" }),
       "aria-current": view === this.state.view ? "page" : null,
-    }, TITLES[view])));
+    }, title)));
     document.querySelector("#tabs [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
   }
 
   async show() {
-    const name = this.state.view;
+    const name = this.state.view, { title, of_function } = address.VIEWS[name];
     this.tabs();
-    this.form.hidden = WITHOUT_SUBJECT.includes(name);
-    const about = WITHOUT_SUBJECT.includes(name) ? "" : ` · ${this.current?.info.title ?? this.state.expression ?? ""}`;
-    document.title = `${TITLES[name]}${about} · modgrok`;
-    document.getElementById("heading").textContent = `${TITLES[name]}${about}`;
+    this.form.hidden = !of_function;
+    const about = of_function ? ` · ${this.current?.info.title ?? this.state.expression ?? ""}` : "";
+    document.title = `${title}${about} · modgrok`;
+    document.getElementById("heading").textContent = `${title}${about}`;
     if (!this.views.has(name)) {
       const { create } = await import(`./views/${name}.js`);
       if (!this.views.has(name)) this.views.set(name, create(this));
@@ -77,7 +74,7 @@ class App {
     const view = this.views.get(name);
     if (this.place.firstChild !== view.element) {
       this.place.replaceChildren(view.element);
-      announce(`${TITLES[name]} view`);
+      announce(`${title} view`);
     }
     view.update(this);
   }
