@@ -148,20 +148,19 @@ def percent(share: float | None, digits: int = 2) -> str:
     return f"{shown:.{digits}f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
 
 
-def html_table(rows: Mapping[str, Any], title: str = "") -> str:
-    """Names and values as a small HTML table, everything escaped, for the repr of results in notebooks."""
-    lead = f"<caption style='text-align:left;font-weight:bold'>{html.escape(title)}</caption>" if title else ""
-    cells = "".join(
-        f"<tr><th style='text-align:left'>{html.escape(name)}</th><td style='text-align:left'>"
-        f"{html.escape(str(value))}</td></tr>"
-        for name, value in rows.items()
-    )
-    return f"<table>{lead}{cells}</table>"
+def html_table(facts: Mapping[str, Any], title: str = "") -> str:
+    """Names and values as a small HTML table, for the repr of results in notebooks."""
+    return html_rows((), [(name, str(value)) for name, value in facts.items()], title)
 
 
-def html_rows(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under headings as a small HTML table, everything escaped."""
+def html_rows(headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """Rows under headings as a small HTML table, everything escaped; without headings the first column has them."""
     left = "style='text-align:left'"
-    lines = [("th", headings), *(("td", row) for row in rows)]
-    text = [[f"<{tag} {left}>{html.escape(cell)}</{tag}>" for cell in line] for tag, line in lines]
-    return f"<table>{''.join('<tr>' + ''.join(line) + '</tr>' for line in text)}</table>"
+    first = "td" if headings else "th"
+    lines = [[("th", text) for text in headings]] if headings else []
+    lines += [[(first if place == 0 else "td", text) for place, text in enumerate(row)] for row in rows]
+    body = "".join(
+        f"<tr>{''.join(f'<{tag} {left}>{html.escape(text)}</{tag}>' for tag, text in line)}</tr>" for line in lines
+    )
+    lead = f"<caption style='text-align:left;font-weight:bold'>{html.escape(caption)}</caption>" if caption else ""
+    return f"<table>{lead}{body}</table>"

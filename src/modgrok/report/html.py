@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from html import escape
+from pathlib import Path
 
 from modgrok.report.document import (
     LINK,
@@ -38,99 +39,7 @@ NUMBER = re.compile(r"[-−]?[\d,.]+(e[-+]?\d+)?( %)?|–|")
 BRIEF = 12
 """Tables of up to so many rows, none of them long, are not cut by the end of a page."""
 
-STYLE = """
-:root { color-scheme: light dark; --ink: #1c1e21; --soft: #5c6370; --line: #d9dce1; --pale: #f5f6f8; --link: #2446b8;
-  --paper: #fff; --plain: #eceef1; --plain-ink: #3d4451; --good: #dcf3e3; --good-ink: #14622f; --mixed: #fdf0d0;
-  --mixed-ink: #7a4d00; --bad: #fde0dd; --bad-ink: #97211a; }
-@media (prefers-color-scheme: dark) { @media not print { :root { --ink: #e6e8eb; --soft: #a3abb8; --line: #3a404a;
-  --pale: #22262c; --link: #9db4ff; --paper: #16191d; --plain: #2b3038; --plain-ink: #c3cad5; --good: #173d26;
-  --good-ink: #9fe0b5; --mixed: #443310; --mixed-ink: #f5d58a; --bad: #4a1d1a; --bad-ink: #ffb4ad; } } }
-* { box-sizing: border-box; }
-html { -webkit-text-size-adjust: 100%; }
-body { margin: 0 auto; max-width: 54rem; padding: 2.5rem 1.25rem 4rem; background: var(--paper); color: var(--ink);
-  font: 1rem/1.6 Charter, "Bitstream Charter", "Source Serif 4", Cambria, Georgia, serif; overflow-wrap: break-word; }
-h1, h2, h3, th, nav, .subtitle, figcaption, caption, .verdict {
-  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-h1 { font-size: 1.9rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
-h2 { font-size: 1.35rem; margin: 3rem 0 .8rem; padding-bottom: .3rem; border-bottom: 2px solid var(--ink); }
-h3 { font-size: 1.08rem; margin: 2.2rem 0 .6rem; }
-p { margin: .7rem 0; }
-li { margin: .35rem 0; }
-a { color: var(--link); text-decoration: none; }
-a:hover { text-decoration: underline; }
-.subtitle { color: var(--soft); margin: 0 0 1.6rem; font-size: .95rem; }
-nav { padding: 0 0 .8rem; font-size: .92rem; }
-nav ol { margin: 0; padding: 0; list-style: none; }
-nav > ol { columns: 2 17rem; column-gap: 2rem; }
-nav ol ol { padding-left: 1.1rem; }
-nav > ol > li { margin: .1rem 0 .5rem; font-weight: 600; }
-nav ol ol li { margin: .12rem 0; font-weight: 400; }
-code { font: .86em/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
-  background: var(--pale); padding: .1em .3em; border-radius: 3px; overflow-wrap: anywhere; }
-pre { background: var(--pale); border: 1px solid var(--line); border-radius: 6px; padding: .6rem .8rem; }
-pre code { background: none; padding: 0; white-space: pre-wrap; overflow-wrap: anywhere; }
-.scroll { overflow-x: auto; width: fit-content; max-width: 100%; margin: 1.1rem 0; border: 1px solid var(--line);
-  border-radius: 6px; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4;
-  font-variant-numeric: tabular-nums; }
-caption { caption-side: top; text-align: left; padding: .55rem .7rem; color: var(--soft); font-size: .84rem; }
-th, td { padding: .42rem .5rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
-thead th { border-top: 0; background: var(--pale); font-size: .8rem; font-weight: 600; vertical-align: bottom; }
-caption + thead th { border-top: 1px solid var(--line); }
-tbody:first-child tr:first-child td { border-top: 0; }
-td.number, th.number { text-align: right; }
-td.number { white-space: nowrap; }
-td.short { white-space: nowrap; }
-td.middle { min-width: 7rem; }
-td.long { min-width: 10.5rem; }
-figure { margin: 1.4rem 0; }
-.picture { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; background: #fff; }
-.picture img { display: block; width: 100%; min-width: 36rem; height: auto; }
-figcaption { color: var(--soft); font-size: .86rem; margin-top: .5rem; line-height: 1.45; }
-.verdict { display: inline-block; padding: .08rem .5rem; border-radius: .6rem; font-size: .78rem; font-weight: 600;
-  background: var(--plain); color: var(--plain-ink); }
-.good { background: var(--good); color: var(--good-ink); }
-.mixed { background: var(--mixed); color: var(--mixed-ink); }
-.bad { background: var(--bad); color: var(--bad-ink); }
-details { border: 1px solid var(--line); border-radius: 6px; padding: 0 .9rem; margin: .8rem 0; }
-summary { cursor: pointer; padding: .5rem 0; font-size: .92rem; color: var(--link);
-  font-family: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
-.abstract { font-size: 1.06rem; }
-@media (max-width: 40rem) {
-  body { padding: 1.4rem 1rem 3rem; }
-  h1 { font-size: 1.5rem; }
-  h2 { font-size: 1.2rem; }
-  figcaption::after { content: " (Wider than the screen: swipe it.)"; }
-  table { font-size: .82rem; }
-  caption span { display: inline-block; position: sticky; left: .7rem; max-width: calc(100vw - 7.4rem); }
-  th, td { padding: .38rem .55rem; }
-  .stack thead { display: none; }
-  .stack tr { display: block; border-top: 1px solid var(--line); padding: .4rem 0; }
-  .stack td, .stack td.number { display: block; border: 0; padding: .15rem .7rem; text-align: left; }
-  .stack td[data-label]::before { content: attr(data-label) ": "; color: var(--soft); }
-}
-@page { margin: 18mm 16mm; }
-@media print {
-  html { font-size: 10pt; }
-  body { max-width: none; padding: 0; }
-  h1 { font-size: 18pt; }
-  h2 { font-size: 13pt; margin-top: 1.8rem; }
-  h3 { font-size: 11pt; margin-top: 1.4rem; }
-  nav, figure, tr, pre, .brief, main > p { break-inside: avoid; }
-  h2, h3, caption, main > p { break-after: avoid; }
-  .scroll, .picture { overflow: visible; border: 0; padding: 0; }
-  .picture img { min-width: 0; width: auto; max-width: 100%; max-height: 190mm; }
-  table, thead th { font-size: 7.8pt; }
-  td.short, td.number { white-space: normal; }
-  td.middle, td.long { min-width: 0; }
-  th, td { padding: .2rem .4rem; }
-  pre code { white-space: pre-wrap; overflow-wrap: anywhere; }
-  a, summary { color: inherit; }
-  details:not([open]) { border: 0; padding: 0; margin: .2rem 0; color: var(--soft); font-size: 8pt; }
-  header + details { display: none; }
-  .verdict { border: 1px solid currentColor; font-size: 7pt; }
-}
-"""
+STYLE = Path(__file__).with_name("style.css")
 
 
 def render(document: Document) -> str:
@@ -142,7 +51,8 @@ def render(document: Document) -> str:
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{escape(document.title)}</title>
 <link rel="icon" href="data:,">
-<style>{STYLE}</style>
+<style>
+{STYLE.read_text(encoding="utf-8")}</style>
 </head>
 <body>
 <header>

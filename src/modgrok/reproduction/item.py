@@ -14,7 +14,7 @@ import jax
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress, Say
-from modgrok.base.results import Result, html_table
+from modgrok.base.results import Result, html_rows, html_table
 
 if TYPE_CHECKING:
     from modgrok.figures.style import Figure
@@ -137,7 +137,10 @@ class ItemResult(Result):
     def _repr_html_(self) -> str:
         facts = {"verdict": self.verdict, "why": self.why, "settings": settings_text(self.settings)}
         shown = html_table({name: text for name, text in facts.items() if text}, self.title)
-        tables = "".join(map(grid_html, (replace(self.table, caption=""), *self.further_tables)))
+        tables = "".join(
+            html_rows(list(table.columns.values()), table.cells(), table.caption)
+            for table in (replace(self.table, caption=""), *self.further_tables)
+        )
         return f"{shown}{tables}<ul>{''.join(f'<li>{html.escape(note)}</li>' for note in self.notes)}</ul>"
 
 
@@ -169,14 +172,6 @@ def cell(value: Any, digits: int = 4) -> str:
     if isinstance(value, float):
         return f"{min(value, 1 - 10**-digits) if value < 1 else value:.{digits}g}"
     return f"{value:,}" if isinstance(value, int) and value >= 10_000 else str(value)
-
-
-def grid_html(table: ItemTable) -> str:
-    """A table with headings, everything escaped, for notebooks."""
-    head = "".join(f"<th>{html.escape(heading)}</th>" for heading in table.columns.values())
-    rows = "".join("<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>" for row in table.cells())
-    caption = f"<caption>{html.escape(table.caption)}</caption>" if table.caption else ""
-    return f"<table>{caption}<tr>{head}</tr>{rows}</table>"
 
 
 def settings_text(settings: Values) -> str:
