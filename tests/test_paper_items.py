@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import doctest
 import importlib.util
 import inspect
@@ -209,20 +208,6 @@ def test_tables_shrink_their_widest_column_and_cut_no_word():
 )
 def test_values_are_printed_short_and_never_as_1_where_they_are_less(value, digits, printed):
     assert cell(value, digits) == printed
-
-
-# ------------------------------------------------------------------------------------------ only figures/ draws
-
-
-@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_only_figures_know_matplotlib(path):
-    names = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(str(node.module).split(".")[0])
-    assert "matplotlib" not in names or path.parent.name == "figures"
 
 
 def test_without_a_clone_studies_are_shown_and_not_computed(tmp_path, monkeypatch):

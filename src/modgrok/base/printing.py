@@ -5,12 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from unicodedata import category
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
 
 SIZES = ("COLUMNS", "LINES")
 """Variables that say how large a terminal is."""
@@ -73,3 +74,40 @@ def warn_visibly() -> None:
 
 def escaped(character: str) -> str:
     return character.encode("unicode_escape").decode()
+
+
+LONGEST_LINE = 10_000
+"""Characters of a line of a table that is written to a pipe or a file."""
+
+
+def facts_table(facts: Mapping[str, Any]) -> Table:
+    """Two columns, name and value."""
+    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column()
+    for name, value in facts.items():
+        table.add_row(visible(name), visible(str(value)))
+    return table
+
+
+def text_table(
+    headings: Sequence[str], rows: Sequence[Sequence[str]], *, widths: Sequence[int | None] = (), gap: int = 2
+) -> Table:
+    """Rows of plain text under bold headings; words that are too long are folded, never cut."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
+    for heading, width in zip(headings, widths or [None] * len(headings), strict=True):
+        table.add_column(visible(heading), width=width, overflow="fold")
+    for row in rows:
+        table.add_row(*map(visible, row))
+    return table
+
+
+def print_table(terminal: Console, table: Table) -> None:
+    """A table that fits a terminal; elsewhere its lines are as long as they need to be, for other tools to read."""
+    (terminal if terminal.is_terminal else console(file=terminal.file, width=LONGEST_LINE)).print(table)
+
+
+def fits(terminal: Console, table: Table) -> bool:
+    """Has the table room on the terminal without breaking a line?"""
+    wide = terminal.options.update(width=LONGEST_LINE)
+    return not terminal.is_terminal or terminal.measure(table, options=wide).maximum <= terminal.width

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.base.errors import InputError
+from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.bench import CensusBenchmark, bench_census
-from modgrok.commands.common import facts_table
 from modgrok.training.bench import Benchmark, Case, bench
 
 SHARED = {

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.base.errors import InputError
-from modgrok.base.printing import visible
+from modgrok.base.printing import facts_table, text_table, visible
 from modgrok.base.progress import progress_bar
 from modgrok.base.ray_workers import WHERE
 from modgrok.base.repository import study
@@ -22,7 +22,6 @@ from modgrok.censuses.fitting import LawFit, fit
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import PartReport, census
-from modgrok.commands.common import facts_table, text_table
 
 USAGE = """\
 modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]

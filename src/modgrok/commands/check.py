@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FUNCTION_KEY, heading, text_table
+from modgrok.base.printing import text_table
+from modgrok.commands.common import FUNCTION_KEY, heading
 from modgrok.separable.checking import Check, check
 
 KEYS = {

@@ -12,8 +12,9 @@ from rich.table import Table
 from modgrok.algebra.function import read_function
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.wording import brief
+from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, facts_table, given_function
+from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT

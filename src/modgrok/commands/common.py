@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.printing import visible
 from modgrok.base.results import Result, json_text, plain
@@ -86,8 +84,6 @@ VERIFICATION_KEYS = {
 FILES_KEY = {"files": "paths of what was written"}
 TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
-LONGEST_LINE = 10_000
-"""Characters of a line of a table that is written to a pipe or a file."""
 SECONDS_KEY = {"seconds": "how long the work took"}
 
 
@@ -117,37 +113,6 @@ def heading(console: Console, text: str, rest: str = "") -> None:
 def say(console: Console, text: str) -> None:
     """A line of plain text."""
     console.print(visible(text))
-
-
-def facts_table(facts: Mapping[str, Any]) -> Table:
-    """Two columns, name and value."""
-    table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column(style="bold")
-    table.add_column()
-    for name, value in facts.items():
-        table.add_row(visible(name), visible(str(value)))
-    return table
-
-
-def text_table(headings: tuple[str, ...], rows: Sequence[Sequence[str]]) -> Table:
-    """Rows of plain text under bold headings; words that are too long are folded, never cut."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
-        table.add_column(visible(heading), overflow="fold")
-    for row in rows:
-        table.add_row(*map(visible, row))
-    return table
-
-
-def print_table(console: Console, table: Table) -> None:
-    """A table that fits a terminal; elsewhere its lines are as long as they need to be, for other tools to read."""
-    (console if console.is_terminal else printing.console(file=console.file, width=LONGEST_LINE)).print(table)
-
-
-def fits(console: Console, table: Table) -> bool:
-    """Has the table room on the terminal without breaking a line?"""
-    wide = console.options.update(width=LONGEST_LINE)
-    return not console.is_terminal or console.measure(table, options=wide).maximum <= console.width
 
 
 def csv_text(command: Any, result: Any) -> str:

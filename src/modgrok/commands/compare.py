@@ -8,7 +8,8 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, print_table, say, text_table
+from modgrok.base.printing import print_table, text_table
+from modgrok.commands.common import FILES_KEY, say
 from modgrok.training.comparison import Comparison, compare
 
 KEYS = {

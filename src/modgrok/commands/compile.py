@@ -9,6 +9,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.commands.common import (
     FILES_KEY,
@@ -17,10 +18,8 @@ from modgrok.commands.common import (
     VERIFICATION_KEYS,
     CheckedNetwork,
     add_function,
-    facts_table,
     given_function,
     heading,
-    text_table,
 )
 from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.networks.description import ExpertPlan

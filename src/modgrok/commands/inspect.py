@@ -10,9 +10,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.printing import text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say, text_table
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.inspecting import Inspection

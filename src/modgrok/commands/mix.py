@@ -10,18 +10,10 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import (
-    FILES_KEY,
-    NETWORK_KEYS,
-    SECONDS_KEY,
-    VERIFICATION_KEYS,
-    CheckedNetwork,
-    facts_table,
-    heading,
-    text_table,
-)
+from modgrok.commands.common import FILES_KEY, NETWORK_KEYS, SECONDS_KEY, VERIFICATION_KEYS, CheckedNetwork, heading
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
 from modgrok.training.mixture import TRAINED, MixSettings, mix

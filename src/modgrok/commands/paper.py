@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.ray_workers import WHERE
 from modgrok.reproduction.registry import ITEMS
@@ -103,10 +104,10 @@ def show_item(result: ItemResult, console: Console) -> None:
     if ITEMS[result.item].cards:
         show_cards(result, console)
     else:
-        console.print(text_table(result.table, console))
+        console.print(item_table(result.table, console))
     for table in result.further_tables:
         console.print(Text(f"\n{table.caption}", "italic"))
-        console.print(text_table(table, console))
+        console.print(item_table(table, console))
     for note in result.notes:
         console.print(Text(note))
     console.print(Text.assemble((result.verdict, "bold"), f": {result.why}; {result.seconds:.1f} s"))
@@ -114,19 +115,15 @@ def show_item(result: ItemResult, console: Console) -> None:
         console.print(Text(str(path)), soft_wrap=True)
 
 
-def text_table(table: ItemTable, console: Console) -> Table:
+def item_table(table: ItemTable, console: Console) -> Table:
     """As wide as the console; no word and no number is cut, but where room is short numbers have fewer digits."""
+    headings = list(table.columns.values())
     for digits, gap in ((4, 2), (3, 1)):
-        columns = [list(column) for column in zip(table.columns.values(), *table.cells(digits), strict=True)]
-        widths = column_widths(columns, console.width - gap * (len(columns) - 1))
-        if sum(widths) + gap * (len(columns) - 1) <= console.width:
+        rows, room = table.cells(digits), console.width - gap * (len(headings) - 1)
+        widths = column_widths([list(column) for column in zip(headings, *rows, strict=True)], room)
+        if sum(widths) <= room:
             break
-    shown = Table(box=None, pad_edge=False, header_style="bold", padding=(0, gap, 0, 0))
-    for (heading, *_), width in zip(columns, widths, strict=True):
-        shown.add_column(heading, width=width)
-    for row in zip(*(texts for _, *texts in columns), strict=True):
-        shown.add_row(*map(Text, row))
-    return shown
+    return text_table(headings, rows, widths=widths, gap=gap)
 
 
 def column_widths(columns: list[list[str]], room: int) -> list[int]:
@@ -143,19 +140,17 @@ def show_cards(result: ItemResult, console: Console) -> None:
     """Each row under its number and topic, for texts that are too long for columns."""
     for number, topic, *texts in result.table.cells():
         console.print(Text(f"\n{number}. {topic}", "bold"))
-        card = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for heading, text in zip(list(result.columns.values())[2:], texts, strict=True):
-            card.add_row(Text(heading), Text(text))
-        console.print(card)
+        facts = zip(list(result.columns.values())[2:], texts, strict=True)
+        console.print(facts_table(dict(facts)))
 
 
 def show_report(result: dict[str, Any], console: Console) -> None:
-    table = Table("item", "verdict", "seconds", "", box=None, pad_edge=False, header_style="bold")
-    for entry in result["items"]:
-        table.add_row(entry["item"], entry["verdict"], f"{entry['seconds']:.1f}", "reused" if entry["reused"] else "")
-    for entry in result["recorded"]:
-        table.add_row(entry["item"], entry["verdict"], "", f"recorded on {entry['where']}")
-    console.print(table)
+    here = [
+        (entry["item"], entry["verdict"], f"{entry['seconds']:.1f}", "reused" if entry["reused"] else "")
+        for entry in result["items"]
+    ]
+    elsewhere = [(e["item"], e["verdict"], "", f"recorded on {e['where']}") for e in result["recorded"]]
+    console.print(text_table(("item", "verdict", "seconds", ""), here + elsewhere))
     page, text = result["files"]
     written = f" written in {result['seconds']:.1f} s; the same as {text}"
     console.print(Text.assemble((page, "bold"), written), soft_wrap=True)

@@ -8,7 +8,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-from modgrok.commands.common import fits, heading, print_table, say, text_table
+from modgrok.base.printing import fits, print_table, text_table
+from modgrok.commands.common import heading, say
 from modgrok.training.run_list import HEADINGS, RunList, cells, runs
 
 KEYS = {

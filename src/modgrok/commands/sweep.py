@@ -8,8 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.base.printing import print_table, text_table
 from modgrok.base.ray_workers import WHERE
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, print_table, say, text_table
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, say
 from modgrok.training.presets import preset
 from modgrok.training.settings import HELP
 from modgrok.training.sweep_plan import plan_of, read_values

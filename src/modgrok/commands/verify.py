@@ -8,16 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import (
-    FILES_KEY,
-    NETWORK_KEYS,
-    SECONDS_KEY,
-    VERIFICATION_KEYS,
-    CheckedNetwork,
-    facts_table,
-    heading,
-)
+from modgrok.commands.common import FILES_KEY, NETWORK_KEYS, SECONDS_KEY, VERIFICATION_KEYS, CheckedNetwork, heading
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 
