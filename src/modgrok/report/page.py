@@ -134,7 +134,7 @@ def version(item: Item, result: ItemResult, images: Path, lead: str) -> Iterator
     numbers += cards(result) if item.cards else []
     numbers += [table_block(table, table.caption) for table in result.further_tables]
     examples = [Code(item.example)] if item.example else []
-    folded = (Paragraph(f"{lead}."), *examples, *drawn[1:], *numbers, *notes(result))
+    folded: tuple[Block, ...] = (Paragraph(f"{lead}."), *examples, *drawn[1:], *numbers, *notes(result))
     yield Details("Numbers, notes and commands", folded)
 
 

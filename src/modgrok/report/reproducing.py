@@ -16,7 +16,7 @@ from modgrok.base.ray_workers import check_ray
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
 from modgrok.figures.style import figure_paths, save_figure
-from modgrok.report import html, markdown, page
+from modgrok.report import page
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
@@ -182,8 +182,8 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
     recorded = {item.name: found for item in ALL if (found := read_recorded(item.name)) is not None}
     document = page.compose(results, recorded, out / "images", effort.size)
     files = out / "report.html", out / "report.md"
-    write_text(files[0], html.render(document))
-    write_text(files[1], markdown.render(document, out))
+    write_text(files[0], document.html())
+    write_text(files[1], document.markdown(out))
     effort.progress(100, 100)
     seconds = time.perf_counter() - start
     return Report(effort.size, tuple(results.values()), tuple(reused), tuple(recorded.values()), files, seconds)
