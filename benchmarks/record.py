@@ -1,7 +1,7 @@
 """Condense results that took long into the small files that every report shows: python benchmarks/record.py
 
 Reads benchmarks/results and benchmarks/census/large, writes src/modgrok/reproduction/recorded, and draws
-docs/images/law.png. What is missing is left out.
+docs/images/law.png.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import trainings
-from modgrok.reproduction.item import ItemResult, Values
+from modgrok.reproduction.item import ItemResult, Values, implementation
 from modgrok.reproduction.law import result_of as law_result
-from modgrok.reproduction.mathematics import FUNCTIONS, other_models
+from modgrok.reproduction.mathematics import other_models
 from modgrok.reproduction.mathematics import result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
 
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
-CENSUS, NETWORKS = ROOT / "census" / "large", ROOT / "results" / "strong.parquet"
+CENSUS, RESULTS = ROOT / "census" / "large", ROOT / "results"
 H200 = "one NVIDIA H200"
 WHERE = dict.fromkeys(("figure1", "figure2", "mathematics", "widths"), "two CPU cores")
 """Where a result was computed, unless it was the GPU."""
@@ -45,60 +45,10 @@ def rounded(value: Any) -> Any:
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
-def without(row: Values, *names: str) -> Values:
-    return {key: value for key, value in row.items() if key not in names}
-
-
-def condense(result: ItemResult) -> ItemResult:
-    """The part of a result that a report needs."""
-    if result.item == "table2":
-        return replace(result, rows=[without(row, "runs") for row in result.rows])
-    if result.item == "figure2":
-        neurons = result.data["neurons"]
-        final = zip(neurons["ipr_final"], neurons["alive"], strict=True)
-        drawn = {  # dead neurons are not drawn
-            "ipr_initial": [round(x, 3) for x in neurons["ipr_initial"]],
-            "ipr_final": [round(x, 3) if living else 0 for x, living in final],
-            "alive": [int(living) for living in neurons["alive"]],
-        }
-        return replace(result, data=result.data | {"neurons": drawn})
-    if result.item == "strong":
-        names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "accuracy_at_last", "finding")
-        cells = [[{key: cell[key] for key in names} for cell in row["cells"]] for row in result.rows]
-        return replace(result, rows=[row | {"cells": kept} for row, kept in zip(result.rows, cells, strict=True)])
-    if result.item == "mathematics":
-        return replace(result, data={name: result.data[name] for name in FUNCTIONS[:1]})  # the one that is drawn
-    if result.item == "endtoend":
-        names = ("train_loss", "test_loss", "final_test_accuracies", "experts_accuracy")
-        return replace(result, data={"curves": [without(curve, *names) for curve in drawn_curves(result)]})
-    return result
-
-
-def drawn_curves(result: ItemResult) -> list[Values]:
-    """The curves of the three figures: the fine-tuned experts, every start at the largest weight decay and inverse
-    temperature of its case, and scratch with its control at the modulus where the control does best."""
-    curves = result.data["curves"]
-    best = max(result.rows, key=lambda row: row["control"])["modulus"]
-
-    def case(curve: Values) -> list[Values]:
-        return [c for c in curves if (c["modulus"], c["polynomial"]) == (curve["modulus"], curve["polynomial"])]
-
-    def largest(curve: Values) -> bool:
-        decay, beta = max(c["weight_decay"] for c in case(curve)), max(c["beta"] or 0.0 for c in case(curve))
-        return curve["weight_decay"] == decay and curve["beta"] in (None, beta)
-
-    pair = ("scratch", "control")
-    return [
-        curve if curve["modulus"] == best and curve["start"] in pair else without(curve, "train_accuracy")
-        for curve in curves
-        if curve["start"] == "experts" or largest(curve) or (curve["modulus"] == best and curve["start"] in pair)
-    ]
-
-
 def mathematics() -> ItemResult:
     """The item's own result, with the other models of `benchmarks/mathematics.py`."""
-    own = ItemResult.from_json(read_json(ROOT / "results" / "mathematics.json"))
-    others = other_models(read_json(ROOT / "results" / "mathematics-h200.json")["rows"])
+    own = ItemResult.from_json(read_json(RESULTS / "mathematics.json"))
+    others = other_models(read_json(RESULTS / "mathematics-h200.json")["rows"])
     return mathematics_result(own.rows, own.data, own.settings, others)
 
 
@@ -113,19 +63,24 @@ def census_law() -> ItemResult:
     return law_result(report, trainings().law, fraction_law(), points, calibration().curve)
 
 
+SOURCES = {"mathematics": mathematics, "law": census_law}
+"""Where a result comes from, if it is no file of its item alone."""
+
+
 def source_of(item: Item) -> ItemResult | None:
     """The item's whole result, if there is one."""
-    if item.name == "strong":
-        return study("strong").stored_result(NETWORKS.parent) if NETWORKS.exists() else None
-    if item.name == "mathematics":
-        return mathematics()
-    if item.name == "law":
-        return census_law() if CENSUS.exists() else None
-    path = ROOT / "results" / f"{item.name}.json"
-    result = ItemResult.from_json(read_json(path)) if path.exists() else None
-    if result is not None and item.name == "endtoend":
-        return study("endtoend").with_controls(result, study("endtoend_control").train_controls(path.parent, end=0))
-    return result
+    if item.name in SOURCES:
+        return SOURCES[item.name]()
+    if item.is_study:
+        return study(item.name).stored_result(RESULTS)
+    path = RESULTS / f"{item.name}.json"
+    return ItemResult.from_json(read_json(path)) if path.exists() else None
+
+
+def condensed(item: Item, result: ItemResult) -> ItemResult:
+    """The part of a result that a report needs: the item's module may have a function that says which."""
+    module = study(item.name) if item.is_study else implementation(item.name)
+    return module.condensed(result) if hasattr(module, "condensed") else result
 
 
 def recordable() -> dict[str, Values]:
@@ -134,8 +89,10 @@ def recordable() -> dict[str, Values]:
     for item in (item for item in ALL if item.recorded_by):
         result = source_of(item)
         if result is not None:
-            kept = replace(condense(result), why=item.summarise(result).why).to_json()
-            content = rounded(without(kept, "files", *(() if result.seconds else ("seconds",))))
+            kept = replace(condensed(item, result), why=item.summarise(result).why).to_json()
+            content = rounded(
+                {name: kept[name] for name in kept if name != "files" and (name != "seconds" or result.seconds)}
+            )
             found[item.name] = {"where": WHERE.get(item.name, H200), "command": item.recorded_by, "result": content}
     return found
 

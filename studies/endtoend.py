@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import NamedTuple
 
 import jax
@@ -19,6 +20,7 @@ import numpy as np
 
 from modgrok.algebra.expression import read
 from modgrok.base.errors import InputError
+from modgrok.base.files import read_json
 from modgrok.base.progress import Progress
 from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
@@ -331,3 +333,42 @@ def table_row(text: str, modulus: int, curves: list[Values]) -> Values:
     accuracies = [curve["experts_accuracy"] for curve in curves if curve["experts_accuracy"] is not None]
     row["experts_accuracy"] = min(accuracies, default=None)
     return row
+
+
+# ------------------------------------------------------------------------------------------ what is recorded
+
+
+def stored_result(folder: Path) -> ItemResult:
+    """The result in a folder, with the control studies there; nothing is trained."""
+    return with_controls(ItemResult.from_json(read_json(folder / "endtoend.json")), train_controls(folder, end=0))
+
+
+def condensed(result: ItemResult) -> ItemResult:
+    """What a report needs: the curves that are drawn."""
+    names = ("train_loss", "test_loss", "final_test_accuracies", "experts_accuracy")
+    return replace(result, data={"curves": [without(curve, *names) for curve in drawn_curves(result)]})
+
+
+def without(row: Values, *names: str) -> Values:
+    return {key: value for key, value in row.items() if key not in names}
+
+
+def drawn_curves(result: ItemResult) -> list[Values]:
+    """The curves of the three figures: the fine-tuned experts, every start at the largest weight decay and inverse
+    temperature of its case, and scratch with its control at the modulus where the control does best."""
+    curves = result.data["curves"]
+    best = max(result.rows, key=lambda row: row["control"])["modulus"]
+
+    def case(curve: Values) -> list[Values]:
+        return [c for c in curves if (c["modulus"], c["polynomial"]) == (curve["modulus"], curve["polynomial"])]
+
+    def largest(curve: Values) -> bool:
+        decay, beta = max(c["weight_decay"] for c in case(curve)), max(c["beta"] or 0.0 for c in case(curve))
+        return curve["weight_decay"] == decay and curve["beta"] in (None, beta)
+
+    pair = ("scratch", "control")
+    return [
+        curve if curve["modulus"] == best and curve["start"] in pair else without(curve, "train_accuracy")
+        for curve in curves
+        if curve["start"] == "experts" or largest(curve) or (curve["modulus"] == best and curve["start"] in pair)
+    ]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from contextlib import closing
+from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -105,3 +106,10 @@ def stored_result(folder: Path) -> ItemResult:
     wanted = groups(quick=False)
     rows = train_missing(wanted, folder / "strong.parquet", end=0)
     return result_of(rows, train_looks(second_looks(wanted, rows), folder, end=0))
+
+
+def condensed(result: ItemResult) -> ItemResult:
+    """What a report needs."""
+    names = ("polynomial", "verdict", "twins_and_guesses", "accuracy", "accuracy_at_last", "finding")
+    cells = [[{key: cell[key] for key in names} for cell in row["cells"]] for row in result.rows]
+    return replace(result, rows=[row | {"cells": kept} for row, kept in zip(result.rows, cells, strict=True)])

@@ -9,6 +9,7 @@ analytical form Σ_f A_f cos(2πf(n1 + n2 - q)/p), logarithms in place of residu
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,11 @@ def summarise(result: ItemResult) -> Summary:
         f"and snapped to cosines the networks are right on {percent(worst['snapped'], 0)} of the inputs without zero",
         f"neuron by neuron the trained sum and product are the analytical ones{others}",
     )
+
+
+def condensed(result: ItemResult) -> ItemResult:
+    """What a report needs: of the data, the function that is drawn."""
+    return replace(result, data={name: result.data[name] for name in FUNCTIONS[:1]})
 
 
 def figures(result: ItemResult) -> dict[str, Figure]:
