@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,14 +12,11 @@ from modgrok.base.results import plain
 from modgrok.explorer.asking import Params, name_of, run_folder, whole
 from modgrok.explorer.functions import put_table
 from modgrok.explorer.views import cell_view, neuron_view
-from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import load
 from modgrok.training.config import TrainConfig
-from modgrok.training.diagnosis import diagnose
-from modgrok.training.run import about
-from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS, is_running
-from modgrok.training.run_list import Recorded, recorded
+from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS
+from modgrok.training.run_list import recorded
 from modgrok.training.run_list import runs as list_runs
 from modgrok.training.snapshots import snapshots_in
 
@@ -44,18 +40,17 @@ def runs(params: Params) -> dict[str, Any]:
 def run(params: Params) -> dict[str, Any]:
     """One run, as far as it was written."""
     folder = run_folder(params)
-    record, running = recorded(folder), is_running(folder)
-    config, step = record.config, int(record.curves["step"][-1])
-    whole_run = (folder / RESULT).exists() and not running
+    record = recorded(folder)
+    config, step = record.config, record.step
+    whole_run = (folder / RESULT).exists() and not record.running
     stored = read_json(folder / RESULT) if whole_run else {}
-    diagnosis = diagnose(config, record.curves) if step > 0 else None
-    expected = expected_from_loss(record.last("train_loss"), replace(config, steps=step)) if step > 0 else None
+    expected = record.expected if step > 0 else None
     return plain(
         {
             "run": name_of(folder, Path(str(params["runs"]))),
-            "title": config.title,
-            "about": about(config),
-            "state": "running" if running else "finished" if step == config.steps else "stopped",
+            "title": record.title,
+            "about": record.about,
+            "state": record.state,
             "function": function_of(config, Path(str(params["tables"]))),
             "config": config.to_json(),
             "step": step,
@@ -63,7 +58,7 @@ def run(params: Params) -> dict[str, Any]:
             "curves": record.curves if (folder / METRICS).exists() else {name: [] for name in record.curves},
             "snapshots": sorted(snapshots_in(folder)),
             "has_network": (folder / WEIGHTS).exists(),
-            "diagnosis": diagnosis,
+            "diagnosis": record.diagnosis,
             "expected_accuracy": expected,
             "expected_text": None if expected is None else expected.summary(),
             **{name: stored.get(name) for name in FROM_RESULT},
@@ -88,8 +83,7 @@ def network_at(folder: Path, step: int | None) -> tuple[int, Network]:
         if kept:
             return max(kept), kept[max(kept)]
         raise InputError("this run has no network yet: it is written when the run ends or is stopped")
-    record: Recorded = recorded(folder)
-    last = int(record.curves["step"][-1])
+    last = recorded(folder).step
     if step not in (None, last):
         raise InputError(f"no network was kept at step {step}; there are those at {', '.join(map(str, [*kept, last]))}")
     return last, last_network(folder, (folder / WEIGHTS).stat().st_mtime)

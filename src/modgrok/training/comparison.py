@@ -12,9 +12,8 @@ import numpy as np
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Columns, Result, html_rows, percent, plain
-from modgrok.training.diagnosis import passed_at
 from modgrok.training.run import Run
-from modgrok.training.run_list import Recorded, differences, outcome, recorded, setting_text
+from modgrok.training.run_list import Recorded, differences, recorded, setting_text
 from modgrok.training.steps import Metrics
 
 if TYPE_CHECKING:
@@ -91,11 +90,10 @@ def compare(*runs: Run | str | Path, out: str | Path | None = None) -> Compariso
     if len(runs) < 2:
         raise InputError(f"compare takes two runs or more, got {len(runs)}; give their folders")
     records = tuple(record_of(run, place) for place, run in enumerate(runs, start=1))
-    numbers: dict[str, list[Any]] = {"step": [int(record.curves["step"][-1]) for record in records]}
-    numbers |= {name: [record.last(name) for record in records] for name in Metrics._fields}
-    for name, column in (("memorised_at", "train_accuracy"), ("grokked_at", "test_accuracy")):
-        numbers[name] = [passed_at(record.curves, column) for record in records]
-    numbers["outcome"] = [outcome(record) for record in records]
+    numbers: dict[str, list[Any]] = {"step": [record.step for record in records]}
+    numbers |= {name: [float(record.final[name]) for record in records] for name in Metrics._fields}
+    for name in ("memorised_at", "grokked_at", "outcome"):
+        numbers[name] = [getattr(record, name) for record in records]
     settings = differences([record.config for record in records])
     found = Comparison(unique([record.name for record in records]), settings, numbers, (), records)
     if out is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -32,38 +33,11 @@ if TYPE_CHECKING:
     from modgrok.figures.style import Figure
 
 
-def about(config: TrainConfig) -> str:
-    """Model, width, optimiser, rate and decay of a training, in words."""
-    return (
-        f"{config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}, "
-        f"decay {config.weight_decay:g}"
-    )
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Run(Result):
-    """A training that was made, or loaded from its folder.
-
-    `curves` and `neurons` are columns by name; `network` is the trained network, `snapshots` are networks on the way
-    to it; `folder` is None for a run that is in memory alone. `seconds` and `steps_per_second` are of the last sitting,
-    without compilation; `reused` tells that the run had been finished before.
-    """
+class Measured:
+    """What the settings of a training and its curves say, whatever its state; there is one measurement at least."""
 
     config: TrainConfig
-    network: Network
-    curves: dict[str, np.ndarray]
-    neurons: dict[str, np.ndarray]
-    seconds: float
-    steps_per_second: float
-    device: str
-    folder: Path | None = None
-    snapshots: Snapshots = field(default_factory=dict)
-    reused: bool = False
-
-    @property
-    def metrics(self) -> Columns:
-        """One row for each measured step; `run.metrics.to_pandas()` is a DataFrame."""
-        return Columns(self.curves)
+    curves: Mapping[str, np.ndarray]
 
     @property
     def step(self) -> int:
@@ -88,22 +62,6 @@ class Run(Result):
         """The first measured step with 99 % of the test rows right."""
         return passed_at(self.curves, "test_accuracy")
 
-    @property
-    def train_rows(self) -> int:
-        return train_count(self.config.fraction, self.network.known_rows)
-
-    @property
-    def residue_order(self) -> Order:
-        """The order of residues in which periodicity was measured."""
-        return order_of(self.config, self.config.order)
-
-    @property
-    def ipr_blocks(self) -> list[str]:
-        """The variables, and the readout, whose weights the IPR is the mean over: those that have places."""
-        used, names = self.network.model.blocks(self.network.params).places, [*self.network.variables, "readout"]
-        with_places = self.residue_order.axes(self.network.variables)
-        return [name for k, name in enumerate(names) if k in used and name in with_places]
-
     @cached_property
     def diagnosis(self) -> Diagnosis | None:
         """What became of the training, in words; None for a run that was stopped before its first measurement."""
@@ -123,12 +81,58 @@ class Run(Result):
     @property
     def about(self) -> str:
         """Model, width, optimiser, rate and decay, in words."""
-        return about(self.config)
+        config = self.config
+        return (
+            f"{config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}, "
+            f"decay {config.weight_decay:g}"
+        )
 
     @property
     def outcome(self) -> str:
         """One word: that of the diagnosis, or untrained."""
         return "untrained" if self.diagnosis is None else self.diagnosis.outcome
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Run(Result, Measured):
+    """A training that was made, or loaded from its folder.
+
+    `curves` and `neurons` are columns by name; `network` is the trained network, `snapshots` are networks on the way
+    to it; `folder` is None for a run that is in memory alone. `seconds` and `steps_per_second` are of the last sitting,
+    without compilation; `reused` tells that the run had been finished before.
+    """
+
+    config: TrainConfig
+    network: Network
+    curves: dict[str, np.ndarray]
+    neurons: dict[str, np.ndarray]
+    seconds: float
+    steps_per_second: float
+    device: str
+    folder: Path | None = None
+    snapshots: Snapshots = field(default_factory=dict)
+    reused: bool = False
+
+    @property
+    def metrics(self) -> Columns:
+        """One row for each measured step; `run.metrics.to_pandas()` is a DataFrame."""
+        return Columns(self.curves)
+
+    @property
+    def train_rows(self) -> int:
+        return train_count(self.config.fraction, self.network.known_rows)
+
+    @property
+    def residue_order(self) -> Order:
+        """The order of residues in which periodicity was measured."""
+        return order_of(self.config, self.config.order)
+
+    @property
+    def ipr_blocks(self) -> list[str]:
+        """The variables, and the readout, whose weights the IPR is the mean over: those that have places."""
+        used, names = self.network.model.blocks(self.network.params).places, [*self.network.variables, "readout"]
+        with_places = self.residue_order.axes(self.network.variables)
+        return [name for k, name in enumerate(names) if k in used and name in with_places]
 
     def at(self, step: int) -> Network:
         """The network as it was at a step: one of `snapshots`, or the last.

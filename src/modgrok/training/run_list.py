@@ -18,8 +18,7 @@ import numpy as np
 from modgrok.base.errors import InputError
 from modgrok.base.results import Columns, Result, html_rows, percent
 from modgrok.training.config import TrainConfig
-from modgrok.training.diagnosis import diagnose
-from modgrok.training.run import Run, load_run, read_curves
+from modgrok.training.run import Measured, Run, load_run, read_curves
 from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, canonical, is_running, load_config
 from modgrok.training.steps import Metrics
 
@@ -140,8 +139,8 @@ def runs(folder: str | Path = "runs") -> RunList:
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What is known of a run whatever its state: its settings and its curves."""
+class Recorded(Measured):
+    """A run whatever its state: its settings and its curves."""
 
     name: str
     config: TrainConfig
@@ -149,8 +148,9 @@ class Recorded:
     folder: Path | None = None
     running: bool = False
 
-    def last(self, column: str) -> float:
-        return float(self.curves[column][-1])
+    @property
+    def state(self) -> str:
+        return "running" if self.running else "finished" if self.finished else "stopped"
 
 
 def recorded(folder: Path) -> Recorded:
@@ -168,9 +168,7 @@ EMPTY = {"step": np.zeros(1, int)} | {name: np.full(1, np.nan) for name in Metri
 def entry(record: Recorded, differing: set[str]) -> RunEntry:
     folder, config = record.folder or Path(), record.config
     shown = differing - set(SHOWN)
-    step = int(record.curves["step"][-1])
     written = [folder / name for name in (RESULT, METRICS, CONFIG) if (folder / name).exists()]
-    state = "running" if record.running else "finished" if step == config.steps else "stopped"
     expression = canonical(config)
     return RunEntry(
         folder,
@@ -179,19 +177,14 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
         config.modulus,
         config.model,
         {name: value for name, value in config.changed().items() if name in shown},
-        state,
-        step,
+        record.state,
+        record.step,
         config.steps,
-        record.last("train_accuracy"),
-        record.last("test_accuracy"),
-        outcome(record),
+        record.final["train_accuracy"],
+        record.final["test_accuracy"],
+        record.outcome,
         datetime.fromtimestamp(max(path.stat().st_mtime for path in written)).isoformat(timespec="milliseconds"),
     )
-
-
-def outcome(record: Recorded) -> str:
-    """The diagnosis in one word, or untrained."""
-    return diagnose(record.config, record.curves).outcome if record.curves["step"][-1] > 0 else "untrained"
 
 
 def differences(configs: Sequence[TrainConfig]) -> dict[str, list[Any]]:
