@@ -73,9 +73,10 @@ def test_sweeps_and_censuses_are_no_success_either(gone, tmp_path, monkeypatch):
         gone(tmp_path / "sweep")
         write_rows(path, rows)
 
-    with monkeypatch.context() as patch, pytest.raises(InputError, match="has vanished"):
+    with monkeypatch.context() as patch:
         patch.setattr(row_store, "write_rows", written)
-        sweeps.sweep("n1 n2", 5, width=4, steps=2, out=tmp_path / "sweep")
+        with pytest.raises(InputError, match="has vanished"):
+            sweeps.sweep("n1 n2", 5, width=4, steps=2, out=tmp_path / "sweep")
     plan = plan_from(
         {"steps": 2, "tables": {"random": 2}, "settings": [{"moduli": [5], "widths": [4], "fractions": [0.5]}]}
     )
