@@ -111,7 +111,6 @@ def run_plan(
     shown = console.is_jupyter if live is None else live
     with nullcontext() if folder is None else locked(folder):
         began = time.perf_counter()
-        store.check_claim()
         with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
             compilations = train_missing(store, tasks, ray, progress)
         rows, files = store.rows(), store.finish()
@@ -124,6 +123,7 @@ def run_plan(
 def train_missing(store: SweepStore, tasks: Sequence[Task], ray: str | None, progress: Progress | None) -> int:
     """Train the networks that are not in the store; returns how many programs were compiled."""
     plan = store.plan
+    store.check_claim()
     if len(store.finished()) == len(plan.configs):
         return 0
     steps = Steps(progress, sum(config.steps for config in plan.configs))
@@ -168,7 +168,7 @@ class SweepStore(RowStore):
     whole, part = "sweep.parquet", "part-{:05}.parquet"
     again = "it is trained again"
 
-    def __init__(self, folder: Path | None, plan: SweepPlan, keep_weights: bool) -> None:
+    def __init__(self, folder: Path | None, plan: SweepPlan, keep_weights: bool = False) -> None:
         super().__init__(folder, len(plan.configs))
         self.plan, self.keep_weights = plan, keep_weights
 
