@@ -6,7 +6,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -133,8 +133,7 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
 
 def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
     """Everything needed to go on, in one file that is replaced whole."""
-    tensors = named_leaves(training.state) | {"history": training.history}
-    write_tensors(path, {"config": config.to_json(), "columns": COLUMNS}, tensors)
+    save_state(path, {"config": config.to_json(), "columns": COLUMNS}, training.state, history=training.history)
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
@@ -160,6 +159,11 @@ def named_history(stored: Shaped[np.ndarray, "..."], names: Sequence[str]) -> Fl
         if name in COLUMNS:
             found[:, COLUMNS.index(name)] = stored[:, place]
     return found
+
+
+def save_state(path: Path, about: Mapping[str, Any], state: State, **others: np.ndarray) -> None:
+    """The state of an ensemble, and what else is to be found with it, in one file that is replaced whole."""
+    write_tensors(path, about, named_leaves(state) | others)
 
 
 def stored_state(file: StoredTensors, like: State) -> State:
