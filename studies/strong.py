@@ -22,8 +22,8 @@ import jax
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.ray_workers import workers_for
-from modgrok.base.workers import in_window
+from modgrok.experiments.ray_workers import workers_for
+from modgrok.experiments.workers import in_window
 from modgrok.reproduction.item import Effort, ItemResult
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics

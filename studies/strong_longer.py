@@ -31,10 +31,10 @@ import pyarrow.parquet as pq
 
 from modgrok.base.files import whole_file
 from modgrok.base.progress import Progress
-from modgrok.base.ray_workers import workers_for
 from modgrok.base.results import json_text
 from modgrok.base.stores import DamagedError, open_tensors
-from modgrok.base.workers import in_window
+from modgrok.experiments.ray_workers import workers_for
+from modgrok.experiments.workers import in_window
 from modgrok.training.checkpoints import save_state, stored_state
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all

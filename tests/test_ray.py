@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from modgrok.base.errors import InputError
-from modgrok.base.ray_workers import RayWorkers
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments.ray_workers import RayWorkers
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
