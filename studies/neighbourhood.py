@@ -22,6 +22,7 @@ from modgrok.base.progress import Progress
 from modgrok.base.results import percent, plain
 from modgrok.censuses import store
 from modgrok.censuses.law import Columns, columns_of, last_step
+from modgrok.experiments.row_store import write_rows
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates
 from modgrok.training.presets import DEFAULTS
@@ -70,7 +71,7 @@ def neighbours(folder: str | Path, out: str | Path | None = None, *, progress: P
     law = measured_law(census, f"modgrok census neighbours {folder}", progress)
     facts = table_facts(census)._asdict() | {"test_accuracy": census["test_accuracy"]}
     columns = {name: pa.array(np.asarray(values, stored_type(name))) for name, values in facts.items()}
-    store.write_rows(target / POINTS, pa.table(columns))
+    write_rows(target / POINTS, pa.table(columns))
     write_json(target / LAW, plain(law))
     return TableLawFit(folder, (target / LAW, target / POINTS), law, time.perf_counter() - started)
 

@@ -11,6 +11,7 @@ from modgrok.censuses import store
 from modgrok.censuses.annotation import ANNOTATIONS
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.plan import plan_from
+from modgrok.experiments.row_store import write_rows
 
 MODULI, WIDTHS, FRACTIONS, STEPS = (43, 61, 97), (250, 500), (0.3, 0.5, 0.7), (1000, 1500)
 
@@ -57,5 +58,5 @@ def plant(folder: Path) -> Path:
     settings = {"moduli": list(MODULI), "widths": list(WIDTHS), "fractions": list(FRACTIONS)}
     plan = plan_from({"steps": list(STEPS), "tables": dict.fromkeys(FAMILIES, 4), "settings": [settings]})
     store.claim(plan, folder)
-    store.write_rows(folder / store.WHOLE, planted_rows())
+    write_rows(folder / store.WHOLE, planted_rows())
     return folder

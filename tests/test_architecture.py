@@ -25,7 +25,8 @@ BENCHMARKS = TESTS.parent / "benchmarks"
 
 ORDER = [
     *("base", "algebra", "proofs", "separable", "networks", "compiler", "inspection", "loss_law", "training"),
-    *("answers", "censuses", "figures", "reproduction", "report", "explorer", "commands", "cli", "__main__"),
+    *("experiments", "answers", "censuses", "figures", "reproduction", "report", "explorer", "commands", "cli"),
+    "__main__",
 ]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""
 

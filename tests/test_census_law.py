@@ -19,6 +19,7 @@ from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report
 from modgrok.commands import census as command
+from modgrok.experiments.row_store import write_rows
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.loss_law.formula import DRIFT, random_odds
 from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
@@ -138,7 +139,7 @@ def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(fold
         store.claim(plan, tmp_path / name)
         chosen = (np.asarray(rows["fraction"]) == fraction) & (np.asarray(rows["modulus"]) == 43)
         chosen &= (np.asarray(rows["width"]) == 250) & (np.asarray(rows["steps"]) == 1000)
-        store.write_rows(tmp_path / name / store.WHOLE, rows.filter(chosen))
+        write_rows(tmp_path / name / store.WHOLE, rows.filter(chosen))
     result = run("report", tmp_path / "half")
     assert result.findings.networks == 40
     assert [each.held_out for each in result.findings.law.errors_held_out] == ["tables", "families"]

@@ -6,9 +6,10 @@ import pytest
 
 from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
-from modgrok.censuses.part_training import prepared, preparing_processes
-from modgrok.censuses.parts import LARGEST_PART, LEAST_PARTS, PART_WORK, padded_rows, parts, slice_of, work
+from modgrok.censuses.parts import LARGEST_PART, LEAST_PARTS, PART_WORK, padded_rows, parts
 from modgrok.censuses.plan import plan_from
+from modgrok.censuses.prepared import prepared, preparing_processes
+from modgrok.experiments.part import slice_of, work
 
 TABLES = {"random": 40, "two-monomials": 30}
 
@@ -57,17 +58,17 @@ def test_parts_are_limited_in_networks_and_work():
 
 def test_slices_are_disjoint_cover_the_plan_and_have_about_the_same_work():
     whole = parts(plan(moduli=[11, 23, 43]))
-    slices = [slice_of(whole, 100, f"{k}/4") for k in range(1, 5)]
+    slices = [slice_of(whole, f"{k}/4") for k in range(1, 5)]
     assert [part.number for chosen in slices for part in chosen] == list(range(len(whole)))
     costs = [sum(work(part.shape, 100) * part.size for part in chosen) for chosen in slices]
     assert max(costs) < 1.5 * min(costs)
-    assert slice_of(whole, 100, "1/1") == whole
+    assert slice_of(whole, "1/1") == whole
 
 
 @pytest.mark.parametrize("text", ["0/4", "5/4", "3", "a/b", "-1/2", "1/0", "1/2/3"])
 def test_what_is_no_slice_is_refused(text):
     with pytest.raises(InputError, match="slice K of N"):
-        slice_of(parts(plan()), 100, text)
+        slice_of(parts(plan()), text)
 
 
 def test_tables_are_the_same_from_a_process_of_their_own():

@@ -135,7 +135,7 @@ def test_a_time_limit_stops_after_a_part_and_reports_what_is_left(tmp_path, monk
     assert (reports[0].networks_done, reports[0].networks_total, reports[0].networks) == (2, 12, 2)
     assert reports[0].seconds_left == pytest.approx(5 * reports[0].elapsed)
     assert reports[0].networks_per_second == pytest.approx(2 / reports[0].elapsed)
-    assert store.finished_networks(tmp_path / "limited") == set(range(found.networks))
+    assert store.stored(tmp_path / "limited").finished() == set(range(found.networks))
 
 
 def test_slices_make_up_the_census(unbroken, tmp_path, monkeypatch):

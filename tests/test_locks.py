@@ -17,9 +17,9 @@ from modgrok.base import locks
 from modgrok.base.errors import InputError
 from modgrok.base.locks import RUNNING, holder, locked
 from modgrok.censuses import runner
+from modgrok.experiments.sweeps import sweep
 from modgrok.report.reproducing import paper
 from modgrok.training.config import TrainConfig
-from modgrok.training.sweeps import sweep
 from modgrok.training.train import train_config
 
 PATIENCE = 120

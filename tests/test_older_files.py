@@ -28,7 +28,6 @@ LATEST = "readout_norm"
 """The last of the metrics; a file without it stands for one of a version that did not measure it yet."""
 MARK = 0.125
 """A value of `ipr` that no training gives: rows that have it were not trained again."""
-NULLS = "a stored file must have every metric of the version that reads it"
 
 
 def copied(name, tmp_path):
@@ -252,7 +251,6 @@ def test_a_census_without_a_later_setting_has_its_default(tmp_path):
     assert mg.census(FILES / "plan.toml", folder).networks_trained == 0
 
 
-@pytest.mark.xfail(strict=True, reason="a sweep is refused as another one where it lacks a setting of a later version")
 def test_a_sweep_without_a_later_setting_has_its_default(tmp_path):
     folder = copied("sweep-stopped", tmp_path)
     without_setting(folder / "sweep.json", lambda plan: plan["configs"], name="dropout")
@@ -282,7 +280,6 @@ def without_latest(folder):
     return folder
 
 
-@pytest.mark.xfail(strict=True, reason=NULLS)
 def test_a_run_without_the_latest_metric_loads_with_nulls(tmp_path):
     folder = without_latest(copied("run-finished", tmp_path))
     run, before = mg.load_run(folder), columns_of(FILES / "run-finished/metrics.parquet")
@@ -294,7 +291,6 @@ def test_a_run_without_the_latest_metric_loads_with_nulls(tmp_path):
     assert len(mg.compare(folder, FILES / "run-finished").names) == 2 and len(run.plot().axes) == 3
 
 
-@pytest.mark.xfail(strict=True, reason="a checkpoint without the latest metric is set aside and its steps taken again")
 def test_a_run_without_the_latest_metric_goes_on_from_its_checkpoint(tmp_path):
     folder, seen = without_latest(copied("run-stopped", tmp_path)), []
     run = mg.resume(folder, on_point=lambda point: seen.append(point.row["step"]))
@@ -308,7 +304,6 @@ def test_a_run_without_the_latest_metric_goes_on_from_its_checkpoint(tmp_path):
     assert np.isnan(np.asarray(mg.load_run(folder).metrics[LATEST], float)).sum() == 3, "and again from the folder"
 
 
-@pytest.mark.xfail(strict=True, reason=NULLS)
 @pytest.mark.parametrize("name, trained", [("sweep-finished", 0), ("sweep-stopped", 2)])
 def test_a_sweep_without_the_latest_metric_is_read_and_goes_on(name, trained, tmp_path):
     folder = copied(name, tmp_path)
@@ -323,7 +318,6 @@ def test_a_sweep_without_the_latest_metric_is_read_and_goes_on(name, trained, tm
     assert len(found.plot().axes) and mg.sweep(**SWEEP, out=folder).rows == found.rows
 
 
-@pytest.mark.xfail(strict=True, reason=NULLS)
 @pytest.mark.parametrize("name, trained", [("census-finished", 0), ("census-stopped", 1)])
 def test_a_census_without_the_latest_metric_is_read_and_goes_on(name, trained, tmp_path, capsys):
     folder = copied(name, tmp_path)

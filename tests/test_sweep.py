@@ -17,10 +17,11 @@ from pictures import is_drawn
 import modgrok as mg
 from modgrok import cli
 from modgrok.base.errors import InputError
-from modgrok.training import sweep_plan, sweeps
+from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments.sweep_parts import groups_of, this_device
+from modgrok.experiments.sweep_plan import plan_of, read_values
+from modgrok.experiments.sweep_result import Median, cells, headings
 from modgrok.training.ensemble import segment_all
-from modgrok.training.sweep_plan import groups_of, plan_of, read_values, this_device
-from modgrok.training.sweep_result import Median, cells, headings
 
 SMALL = {"mod": 7, "width": 16, "steps": 30}
 WORDS = ("n1 n2", "--mod", "7", "--width", "16", "--steps", "30", "--weight-decay", "1,5", "--seeds", "3")
@@ -31,7 +32,7 @@ def unbroken(tmp_path_factory):
     """Six networks in two parts."""
     folder = tmp_path_factory.mktemp("sweep") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
-        patch.setattr(sweep_plan, "LARGEST_PART", 4)
+        patch.setattr(sweep_parts, "LARGEST_PART", 4)
         segment_all.clear_cache()  # what other files compiled does not count
         return mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
 
@@ -45,7 +46,7 @@ def test_every_combination_is_trained_with_every_seed(unbroken):
 
 
 def test_a_part_that_is_not_full_is_filled_up(unbroken, monkeypatch):
-    monkeypatch.setattr(sweep_plan, "LARGEST_PART", 4)
+    monkeypatch.setattr(sweep_parts, "LARGEST_PART", 4)
     found = mg.sweep("n1 n2", **SMALL, weight_decay=5.0, seeds=5)
     assert found.compilations == 0, "its parts of three and two are of the same size"
     assert [row["seed"] for row in found.rows] == [0, 1, 2, 3, 4]
@@ -82,7 +83,7 @@ KILLED = """
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from modgrok.training import sweep_plan, sweeps
+from modgrok.experiments import sweep_parts, sweeps
 from modgrok.training.ensemble import segment_all
 
 def progress(done, total):
@@ -90,7 +91,7 @@ def progress(done, total):
     if done > 3 * 30:
         sys.stdin.read()  # until it is killed
 
-sweep_plan.LARGEST_PART = 4
+sweep_parts.LARGEST_PART = 4
 sweeps.progress_bar = lambda console, what: nullcontext(progress)
 sweeps.sweep("n1 n2", 7, seeds=3, width=16, steps=30, weight_decay=[1, 5], out=sys.argv[1], live=True)
 """

@@ -6,13 +6,14 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from modgrok.base.files import write_json
+from modgrok.experiments import sweep_parts, sweeps
 from modgrok.reproduction import table2
 from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from modgrok.training import ensemble
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
 
@@ -58,7 +59,7 @@ def test_the_recorded_run_at_full_settings():
 def small(monkeypatch):
     monkeypatch.setattr(table2, "WIDTH", 16)
     monkeypatch.setattr(table2, "QUICK_STEPS", 4)
-    monkeypatch.setattr(ensemble, "device_memory", lambda: 1)
+    monkeypatch.setattr(sweep_parts, "LARGEST_PART", 1)
     rows = [row for row in table2.PUBLISHED if row.modulus == 23][:2]
     odd = next(row for row in table2.PUBLISHED if row.test_accuracy == 0.7232)
     monkeypatch.setattr(table2, "PUBLISHED", (*rows, odd))
@@ -75,14 +76,14 @@ def test_rows_are_trained_kept_and_taken_up_again(small, tmp_path, monkeypatch):
         table2.compute(Effort("quick", tmp_path, say=said.append, progress=stop_at_the_second))
     assert len(said) == 1 and "2 networks modulo 23, 4 steps at " in said[0]
     assert said[0].endswith("; finished networks are kept")
-    kept = json.loads((tmp_path / "table2-parts.json").read_text())
-    assert [part["settings"]["expression"] for part in kept] == ["(4n1 + n2^2)^3"]
+    (kept,) = (pq.read_table(path).to_pylist()[0] for path in tmp_path.glob("table2-*/part-*.parquet"))
+    assert kept["expression"] == "(4n1 + n2^2)^3"
     result = table2.compute(Effort("quick", tmp_path, say=said.append))
     assert "1 networks modulo 23" in said[1]
-    monkeypatch.setattr(table2, "train_group", lambda *_: pytest.fail("a finished row was trained again"))
+    monkeypatch.setattr(sweeps, "train_parts", lambda *_, **__: pytest.fail("a finished row was trained again"))
     assert table2.compute(Effort("quick", tmp_path)).rows == result.rows
     first, second, odd = result.rows
-    assert first["runs"][0]["train_loss"] == kept[0]["result"]["train_loss"]
+    assert first["runs"][0]["train_loss"] == kept["train_loss"]
     assert (first["verdict"], first["distance_from_twins_and_guesses"]) == ("in-class", None)
     assert first["twins_and_guesses"] == pytest.approx(first["redundancy"] + (1 - first["redundancy"]) / 23)
     assert second["twins_and_guesses"] == pytest.approx(1 / 23), "no rows are equal, so all is guessed"

@@ -13,7 +13,7 @@ from modgrok.base import ray_workers
 from modgrok.base.errors import InputError
 from modgrok.base.ray_workers import check_ray, settle
 from modgrok.base.workers import ThisThread, Threads, in_window
-from modgrok.censuses import part_training, runner
+from modgrok.censuses import parts, runner
 from modgrok.censuses.plan import plan_from
 
 PLAN = plan_from(
@@ -51,14 +51,14 @@ def test_this_thread_is_interrupted_at_once_and_what_a_task_raises_arrives():
 
 def test_the_device_share_leaves_out_what_the_host_does_for_a_part(tmp_path, monkeypatch):
     """Half a second of the host's work on each part, which once counted as training."""
-    hyper = part_training.hyper
+    hyper = parts.hyper
 
     def slow(**settings):
         time.sleep(0.5)
         return hyper(**settings)
 
     runner.train_missing(PLAN, tmp_path / "compiled")
-    monkeypatch.setattr(part_training, "hyper", slow)
+    monkeypatch.setattr(parts, "hyper", slow)
     found = runner.train_missing(PLAN, tmp_path / "slow")
     assert found.seconds > 1.5 and found.device_share < 1 - 1.5 / found.seconds
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from modgrok.censuses.bench import CensusBenchmark, bench_census
     from modgrok.censuses.runner import CensusRun, census
     from modgrok.compiler.compiling import compile
+    from modgrok.experiments.sweep_result import Sweep
+    from modgrok.experiments.sweeps import sweep
     from modgrok.explorer.serving import Explored, explore
     from modgrok.inspection.inspecting import Inspection
     from modgrok.loss_law.expectation import Expectation
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from modgrok.training.mixture import mix
     from modgrok.training.run import Run, load_run
     from modgrok.training.run_list import RunList, runs
-    from modgrok.training.sweep_result import Sweep
-    from modgrok.training.sweeps import sweep
     from modgrok.training.train import resume, train
     from modgrok.training.watching import watch
 
@@ -54,6 +54,8 @@ HOMES = {
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "base.errors": ("ExpressionError", "InputError"),
+    "experiments.sweep_result": ("Sweep",),
+    "experiments.sweeps": ("sweep",),
     "explorer.serving": ("Explored", "explore"),
     "loss_law.expectation": ("Expectation",),
     "inspection.inspecting": ("Inspection",),
@@ -74,8 +76,6 @@ HOMES = {
     "training.run": ("Run", "load_run"),
     "training.run_list": ("RunList", "runs"),
     "training.train": ("resume", "train"),
-    "training.sweep_result": ("Sweep",),
-    "training.sweeps": ("sweep",),
     "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""

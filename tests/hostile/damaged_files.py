@@ -31,6 +31,8 @@ from modgrok.censuses import runner
 from modgrok.censuses import store as census_store
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.compiler.compiling import compile
+from modgrok.experiments import sweeps
+from modgrok.experiments.sweep_plan import plan_of
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.networks.storage import load
 from modgrok.reproduction import classes, evidence
@@ -38,11 +40,9 @@ from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort
 from modgrok.separable import decide
 from modgrok.separable.checking import check, write_certificate
-from modgrok.training import sweeps
 from modgrok.training.checkpoints import begin, load_checkpoint
 from modgrok.training.run import load_run
 from modgrok.training.run_list import runs
-from modgrok.training.sweep_plan import plan_of
 from modgrok.training.train import train
 
 PLAN = {"steps": [1, 2], "tables": {"random": 2}, "settings": [{"moduli": [5], "widths": [3], "fractions": [0.5]}]}
@@ -87,8 +87,9 @@ def beginning() -> Any:
 
 def read_sweep(folder: Path) -> Any:
     plan = plan_of("n1 n2", 5, 2, width=3, steps=2)
-    sweeps.check_claim(plan, folder, False)
-    return sweeps.whole_rows(folder / sweeps.TABLE, range(len(plan.configs)), plan.configs)
+    store = sweeps.SweepStore(folder, plan, keep_weights=False)
+    store.check_claim()
+    return store.rows()
 
 
 def read_result(path: Path) -> Any:

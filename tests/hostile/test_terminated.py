@@ -53,12 +53,12 @@ STRIKES = {
         ("config.json", "checkpoint.safetensors", "result.json"),
     ),
     "sweep": (
-        (2, "modgrok.training.sweep_parts:train_chunks"),
+        (2, "modgrok.experiments.part:train_ensemble"),
         ("sweep", "n1 n2", "--mod", "5", "--width", "4,8", "--steps", "2", "--out", "OUT"),
         ("sweep.json", "part-00000.parquet"),
     ),
     "census": (
-        (1, "modgrok.censuses.store:write_rows"),
+        (1, "modgrok.experiments.row_store:write_rows"),
         ("census", "plan.toml", "--out", "OUT"),
         ("plan.json",),
     ),

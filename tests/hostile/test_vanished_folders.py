@@ -13,7 +13,7 @@ from modgrok.base.files import HELD, write_text
 from modgrok.base.locks import RUNNING, locked
 from modgrok.censuses import runner
 from modgrok.censuses.plan import plan_from
-from modgrok.training import sweeps
+from modgrok.experiments import row_store, sweeps
 from modgrok.training.checkpoints import Training
 from modgrok.training.train import train
 
@@ -67,15 +67,16 @@ def test_the_command_says_so_with_its_code(tmp_path, monkeypatch, capsys):
 
 @GONE
 def test_sweeps_and_censuses_are_no_success_either(gone, tmp_path, monkeypatch):
-    write_rows = sweeps.write_rows
+    write_rows = row_store.write_rows
 
     def written(path, rows) -> None:
         gone(tmp_path / "sweep")
         write_rows(path, rows)
 
-    monkeypatch.setattr(sweeps, "write_rows", written)
-    with pytest.raises(InputError, match="has vanished"):
-        sweeps.sweep("n1 n2", 5, width=4, steps=2, out=tmp_path / "sweep")
+    with monkeypatch.context() as patch:
+        patch.setattr(row_store, "write_rows", written)
+        with pytest.raises(InputError, match="has vanished"):
+            sweeps.sweep("n1 n2", 5, width=4, steps=2, out=tmp_path / "sweep")
     plan = plan_from(
         {"steps": 2, "tables": {"random": 2}, "settings": [{"moduli": [5], "widths": [4], "fractions": [0.5]}]}
     )

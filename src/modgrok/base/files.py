@@ -10,12 +10,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import json_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 UNFINISHED, SECONDS_KEPT = ".unfinished-", 60.0
 """Part of the name of a file that is being written, and how long such a file of a killed process is left alone."""
@@ -100,12 +103,13 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, json_text(value, indent=2) + "\n")
 
 
-def write_parquet(path: str | Path, columns: Mapping[str, Any]) -> None:
-    """Columns as a Parquet file; NaN becomes null."""
+def write_parquet(path: str | Path, columns: Mapping[str, Any], schema: pa.Schema | None = None) -> None:
+    """Columns as a Parquet file, of the types of a schema if it is given; NaN becomes null."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays = {name: pa.array(np.asarray(values), from_pandas=True) for name, values in columns.items()}
+    kinds = {} if schema is None else {field.name: field.type for field in schema}
+    arrays = {name: pa.array(np.asarray(column), kinds.get(name), from_pandas=True) for name, column in columns.items()}
     with whole_file(path) as temporary:
         pq.write_table(pa.table(arrays), temporary, write_page_checksum=True)
 

@@ -5,6 +5,10 @@ and people damage files all the same. So whoever reads one says what it must hol
 `DamagedError`: which file, what is wrong with it, what to do. Whoever can make the file again sets the damaged one
 aside (`set_aside`) and does; nothing damaged is ever counted.
 
+A file says which version wrote it, and in which format (`written_by`). What later versions added, an earlier one's file
+does not have: such a column is null, such a setting what it was before it could be set. Only what contradicts itself is
+damage, and a file of a later format is refused, never set aside.
+
 Checksums are where they cost nothing: Parquet has one for each page, and tensors have a CRC each in the JSON object of
 their file, under the key `checksums`, with one of that object itself. Files of earlier versions have none.
 """
@@ -23,15 +27,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from modgrok import __version__
 from modgrok.base.errors import InputError
-from modgrok.base.files import read_bytes, regular_file, whole_file
+from modgrok.base.files import read_bytes, regular_file, whole_file, write_json
 from modgrok.base.memory import machine_memory, size_text
 from modgrok.base.results import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ABOUT, CHECKSUMS = "modgrok", "checksums"
+ABOUT, CHECKSUMS, WRITTEN_BY = "modgrok", "checksums", "written_by"
+FORMAT = 2
+"""Of what is stored. Files up to 0.2.0 do not say which they are of: those are of format 1."""
 LOG = logging.getLogger("modgrok")
 LARGEST_COUNT, LARGEST_NUMBER = 2**31, sys.float_info.max
 KINDS = {str: "text", bool: "true or false", list: "a list"}
@@ -54,11 +61,33 @@ def set_aside(path: Path, why: object) -> Path:
     return target
 
 
+def written_by() -> dict[str, Any]:
+    """The version and the format that a file says it is of."""
+    return {"modgrok": __version__, "format": FORMAT}
+
+
+def check_format(path: Path, said: Any) -> None:
+    """An `InputError` where a file says that it is of a later format: it may hold what looks like damage."""
+    if isinstance(said, dict) and isinstance(found := said.get("format"), int) and found > FORMAT:
+        raise InputError(
+            f"{path} was written by modgrok {said.get(ABOUT)}, in format {found}, and modgrok {__version__} reads "
+            f"up to {FORMAT}; take that version or a later one"
+        )
+
+
 # --------------------------------------------------------------------------------------------- JSON
 
 
+def write_object(path: Path, found: Mapping[str, Any]) -> None:
+    """An object as a JSON file that says who wrote it."""
+    write_json(path, {**found, WRITTEN_BY: written_by()})
+
+
 def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, Any]:
-    """The object in a JSON file, with these keys, each of one of these types; it may have others."""
+    """The object in a JSON file, with these keys, each of one of these types; it may have others.
+
+    What it says of who wrote it is checked and left out.
+    """
     from modgrok.base.files import read_json
 
     try:
@@ -67,6 +96,7 @@ def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, 
         raise DamagedError(f"{error}; {remedy}") from None
     if not isinstance(found, dict):
         raise DamagedError(f"{path} must hold an object, got {type(found).__name__}; {remedy}")
+    check_format(path, found.pop(WRITTEN_BY, None))
     for name, kind in kinds.items():
         if name not in found:
             raise DamagedError(f"{path} has no key {name!r}; {remedy}")
@@ -106,8 +136,8 @@ def of_kind(found: Any, what: str, kind: type[Kind]) -> Kind:
 def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[str] = ()) -> pa.Table:
     """The table in a Parquet file, with the columns of a schema in its types; it may have others.
 
-    Columns of the same kind but another width (int32 for int64) are taken as those of the schema; `filled` ones have a
-    value in every row.
+    Columns of the same kind but another width (int32 for int64) are taken as those of the schema. A column that the
+    file does not have is null, but for the `filled` ones, which have a value in every row.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -125,9 +155,12 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
         raise DamagedError(f"{path} cannot be read ({' '.join(str(error).split()):.200}); {remedy}") from None
     if len(set(names)) < len(names):
         raise DamagedError(f"{path} has two columns of one name; {remedy}")
+    check_format(path, signature_of(table))
     for field in schema:
         if field.name not in names:
-            raise DamagedError(f"{path} has no column {field.name}; {remedy}")
+            if field.name in filled:
+                raise DamagedError(f"{path} has no column {field.name}; {remedy}")
+            table = table.append_column(field, pa.nulls(len(table), field.type))
         place, column = table.schema.get_field_index(field.name), table.column(field.name)
         if kind(column.type) != kind(field.type):
             raise DamagedError(f"{path}: its column {field.name} is {column.type}, not {field.type}; {remedy}")
@@ -136,6 +169,18 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
         if column.type != field.type:
             table = table.set_column(place, field, column.cast(field.type, safe=False))
     return table
+
+
+def signed(table: pa.Table) -> pa.Table:
+    """The table with what its Parquet file is to say of who wrote it."""
+    return table.replace_schema_metadata({WRITTEN_BY: json_text(written_by())})
+
+
+def signature_of(table: pa.Table) -> Any:
+    """What a table says of who wrote it; None where it says nothing that can be read."""
+    with suppress(ValueError, RecursionError):
+        return json.loads((table.schema.metadata or {}).get(WRITTEN_BY.encode(), b"null"))
+    return None
 
 
 def check_values(footer: pa.parquet.FileMetaData) -> None:
@@ -161,9 +206,9 @@ def kind(found: pa.DataType) -> str:
     return next((name for name, fits in kinds.items() if fits(found)), str(found))
 
 
-def read_columns(path: Path, schema: pa.Schema, remedy: str) -> dict[str, np.ndarray]:
+def read_columns(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[str] = ()) -> dict[str, np.ndarray]:
     """The columns of a Parquet file as arrays, one row at least; what is missing in a column is NaN."""
-    table = read_rows(path, schema, remedy)
+    table = read_rows(path, schema, remedy, filled=filled)
     if not len(table):
         raise DamagedError(f"{path} has no rows; {remedy}")
     return {name: table.column(name).to_numpy() for name in table.column_names}
@@ -178,6 +223,7 @@ def write_tensors(path: str | Path, about: Mapping[str, Any], tensors: Mapping[s
     from safetensors.numpy import save_file
 
     laid_out = {name: in_file_order(tensor) for name, tensor in tensors.items()}
+    about = {**about, WRITTEN_BY: written_by()}
     sums = {ABOUT: checksum(json_text(about).encode())} | {name: checksum(of_tensor(t)) for name, t in laid_out.items()}
     with whole_file(path) as temporary:
         try:
@@ -200,6 +246,7 @@ class StoredTensors:
         self.sums = about.pop(CHECKSUMS, {})
         self.about: dict[str, Any] = about
         self.check(ABOUT, json_text(about).encode())
+        check_format(path, about.pop(WRITTEN_BY, None))
 
     def __call__(self, name: str) -> np.ndarray:
         if name not in self.names:

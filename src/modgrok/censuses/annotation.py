@@ -86,7 +86,7 @@ def annotate_missing(folder: Path, *, progress: Progress | None = None) -> Annot
         if field.name in rows.column_names:
             rows = rows.drop_columns(field.name)
         rows = rows.append_column(field, pa.array(columns[field.name], field.type))
-    store.write_rows(folder / store.WHOLE, rows)
+    store.stored(folder).gather(rows)
     return Annotated(folder, (folder / store.WHOLE,), len(rows), len(missing), time.perf_counter() - started)
 
 

@@ -28,7 +28,8 @@ from modgrok.base.progress import Progress
 from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.plan import CensusPlan, load_plan, plan_from
-from modgrok.censuses.runner import PartReport, train_missing
+from modgrok.censuses.runner import train_missing
+from modgrok.experiments.engine import PartReport
 from modgrok.training.bench import Machine, machine
 
 FAMILIES = {"two-monomials": 2, "composed-sum": 1, "random": 1}
@@ -113,7 +114,7 @@ def bench_census(
         plan,
         trained.finished,
         trained.networks,
-        len({part.shape for part in reports}),
+        len({report.part.shape for report in reports}),
         trained.networks / trained.seconds,
         trained.networks * steps / trained.seconds,
         useful_work(rows, steps) / trained.seconds / 1e12,

@@ -1,24 +1,25 @@
-"""The parts of a census: networks that train side by side, are written as one file, and are lost together if killed.
-
-Parts follow from the plan alone: not from what is missing, not from the machine. A network's numbers depend in their
-last bits on how many others train beside it, so only with fixed parts does a census that was stopped, moved or shared
-out have the rows of one that was not.
+"""The parts of a census: they follow from the plan alone, not from what is missing, not from the machine.
 
 Networks of one model train in one compiled program, padded to the largest training set among them, where that wastes
-little: the plan's `fill` is the least share of that set which a network must have of its own. All parts of a program
-have the same number of networks; the last one is filled up with copies when it trains.
+little: the plan's `fill` is the least share of that set which a network must have of its own.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
-from modgrok.base.errors import InputError
+import numpy as np
+import pyarrow as pa
+
+from modgrok.censuses.families import is_file
 from modgrok.censuses.plan import CensusNetwork, CensusPlan
-from modgrok.training.steps import Shape
+from modgrok.censuses.prepared import PreparedTable, TableKey, prepared
+from modgrok.censuses.store import ROWS, SETTINGS
+from modgrok.experiments.part import Part, work
+from modgrok.training.config import Ensemble, hyper
+from modgrok.training.steps import Metrics, Shape
 
 LARGEST_PART = 1024
 """Most networks of a part."""
@@ -28,26 +29,63 @@ LEAST_PARTS = 32
 """A small census has about this many, to be shared out and to lose little."""
 PART_BYTES = 8e9
 """Most memory of a part, by the hidden activations of whole tables."""
+VARIED = ("seed", "train_rows", "learning_rate", "weight_decay")
+"""Hyper-parameters that the networks of a census differ in."""
 
 
-class Part(NamedTuple):
-    """Networks of one program; `size` is the number of networks that it trains side by side."""
+@dataclass(frozen=True)
+class CensusPart(Part):
+    """A part of a census; `tables` are those that need not, or cannot, be made where it trains."""
 
-    number: int
-    shape: Shape
-    size: int
     members: tuple[CensusNetwork, ...]
+    tables: Mapping[TableKey, PreparedTable] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> list[TableKey]:
+        return [(member.family, member.modulus, member.table_seed) for member in self.members]
+
+    def prepared(self) -> list[PreparedTable]:
+        """The table of each network."""
+        return [self.tables[key] if key in self.tables else prepared(*key) for key in self.keys]
+
+    def with_files(self) -> CensusPart:
+        """With the tables that lie in files, which other machines may not have."""
+        return replace(self, tables={key: prepared(*key) for key in self.keys if is_file(key[0])})
+
+    def ensemble(self) -> Ensemble:
+        tables = self.prepared()
+        settings = {name: np.array([getattr(member, name) for member in self.members]) for name in VARIED}
+        return Ensemble(
+            self.shape, hyper(**settings), np.stack([table.values for table in tables]), [t.order for t in tables]
+        )
+
+    def rows(self, metrics: Metrics) -> pa.Table:
+        """One row for each network and measured step."""
+        about = [
+            {"network": member.number, "train_rows": member.train_rows, "expression": table.expression, "steps": step}
+            | member._asdict()
+            for member, table in zip(self.members, self.prepared(), strict=True)
+            for step in self.steps
+        ]
+        columns = {field.name: pa.array([row[field.name] for row in about], field.type) for field in SETTINGS}
+        measured = {
+            name: pa.array(np.asarray(values).reshape(-1), ROWS.field(name).type, from_pandas=True)
+            for name, values in metrics._asdict().items()
+        }
+        return pa.table(columns | measured, schema=ROWS)
 
 
-def parts(plan: CensusPlan) -> list[Part]:
+def parts(plan: CensusPlan) -> list[CensusPart]:
     """Every part of a plan, in the order of their first networks' programs."""
-    found: list[Part] = []
+    found: list[CensusPart] = []
     programs = shared_programs(plan)
     total = sum(work(shape, plan.steps[-1]) * len(members) for shape, members in programs.items())
     for shape, members in programs.items():
         size = part_size(shape, len(members), plan.steps[-1], total)
         for first in range(0, len(members), size):
-            found.append(Part(len(found), shape, size, tuple(members[first : first + size])))
+            own = tuple(members[first : first + size])
+            numbers = tuple(member.number for member in own)
+            found.append(CensusPart(len(found), shape, size, plan.steps, numbers, own))
     return found
 
 
@@ -82,11 +120,6 @@ def padded_rows(counts: Iterable[int], fill: float) -> dict[int, int]:
     return found
 
 
-def work(shape: Shape, steps: int) -> float:
-    """Multiplications and additions of a training: two for each weight of a row, forward once and backward twice."""
-    return 6.0 * steps * shape.train_rows * shape.model.width * shape.model.classes
-
-
 def part_size(shape: Shape, networks: int, steps: int, total: float) -> int:
     """How many networks train side by side: as many as the limits allow, in parts of nearly equal size."""
     rows, width, classes = shape.rows, shape.model.width, shape.model.classes
@@ -97,26 +130,3 @@ def part_size(shape: Shape, networks: int, steps: int, total: float) -> int:
     )
     count = -(-networks // max(1, int(min(limits))))
     return -(-networks // count)
-
-
-def slice_numbers(text: str) -> tuple[int, int]:
-    """K and N of "K/N"."""
-    try:
-        k, n = (int(word) for word in text.split("/"))
-    except ValueError:
-        k, n = 0, 0
-    if not 1 <= k <= n:
-        raise InputError(f"a part is K/N, slice K of N with 1 <= K <= N, for example 3/8; got {text!r}")
-    return k, n
-
-
-def slice_of(whole: list[Part], steps: int, text: str) -> list[Part]:
-    """Slice K of N of the parts, "K/N": neighbours, which share programs, and about as much work as in any other."""
-    k, n = slice_numbers(text)
-    costs = [work(part.shape, steps) * part.size for part in whole]
-    total, before, chosen = sum(costs), 0.0, []
-    for part, cost in zip(whole, costs, strict=True):
-        if min(n, 1 + int(n * (before + cost / 2) / total)) == k:
-            chosen.append(part)
-        before += cost
-    return chosen

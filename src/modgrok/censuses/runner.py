@@ -1,66 +1,28 @@
-"""Run a census: its parts are trained one after the other, and a finished part is on disk before it is reported.
-
-Where a census is killed has no influence on its rows: parts follow from the plan alone (`censuses.parts`), a part is a
-file that is either whole or absent, and what is on disk is not trained again. Workers return rows and this process
-alone writes: a folder, or a slice of it, belongs to one process (`modgrok.base.locks`).
-"""
+"""The verb census: thousands of trainings of a plan, trained where they are missing and annotated in the end."""
 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
 from math import inf
 from pathlib import Path
-from typing import NamedTuple
 
 from modgrok.base.errors import InputError
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress
 from modgrok.base.ray_workers import RayWorkers, check_ray
 from modgrok.base.results import Result
-from modgrok.base.stores import set_aside
-from modgrok.base.workers import Workers, in_window
+from modgrok.base.workers import Workers
 from modgrok.censuses import annotation, store
-from modgrok.censuses.part_training import LocalWorkers, TrainedPart, Work, tables_in_files, train_part
-from modgrok.censuses.parts import Part, parts, slice_numbers, slice_of, work
+from modgrok.censuses.parts import CensusPart, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
+from modgrok.censuses.prepared import PreparedAhead
+from modgrok.experiments.engine import OnPart, PartReport, Training, train_parts
+from modgrok.experiments.executors import LocalWorkers, train_compiled
+from modgrok.experiments.part import TrainedPart, slice_numbers, slice_of
 from modgrok.training.ensemble import check_memory
-from modgrok.training.steps import Shape
-
-
-class PartReport(NamedTuple):
-    """A part that has just been written. `networks_*` counts all that were asked for, the rest what this call does."""
-
-    shape: Shape
-    networks: int
-    networks_done: int
-    networks_total: int
-    networks_trained: int
-    work_done: float
-    work_total: float
-    elapsed: float
-
-    @property
-    def seconds_left(self) -> float:
-        return self.elapsed * (self.work_total - self.work_done) / max(self.work_done, 1.0)
-
-    @property
-    def networks_per_second(self) -> float:
-        return self.networks_trained / max(self.elapsed, 1e-9)
-
-
-OnPart = Callable[[PartReport], None]
-
-
-class Training(NamedTuple):
-    """What one call trained, and the share of its time in which devices took steps."""
-
-    finished: bool
-    networks: int
-    seconds: float
-    device_share: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -140,11 +102,12 @@ def census(
         if part is None and annotate:
             annotation.annotate_missing(folder, progress=progress)
         elif part is None and trained.networks:
-            store.gather(folder)
+            store.stored(folder).gather()
+    kept = store.stored(folder)
     return CensusRun(
         folder,
-        (folder / store.WHOLE,) if part is None else store.files(folder),
-        len(store.finished_networks(folder)),
+        (folder / store.WHOLE,) if part is None else kept.files(),
+        len(kept.finished()),
         plan.size(),
         trained.finished,
         trained.networks,
@@ -165,104 +128,33 @@ def train_missing(
 ) -> Training:
     """Train the parts that are missing in the folder, until the plan or its slice is done or the time is over."""
     began = time.monotonic()
-    asked = parts(plan) if part is None else slice_of(parts(plan), plan.steps[-1], part)
+    asked = parts(plan) if part is None else slice_of(parts(plan), part)
     if ray is None:
         for shape in {part.shape for part in asked}:
             check_memory(shape)
-    store.claim(plan, folder)
-    store.set_damaged_aside(plan, folder)
-    todo = unfinished_parts(asked, folder)
-    ledger = Ledger(asked, todo, plan.steps[-1], began)
+    kept = store.claim(plan, folder)
+    todo = kept.unfinished(asked)
     if not todo:
-        return ledger.training(True, 1)
-
-    def unfinished() -> Iterator[Work]:
-        """Parts to begin: those that no other process has finished meanwhile, while there is time."""
-        for p in todo:
-            if store.part_path(folder, p.number).exists():
-                ledger.leave(p)
-            elif p is todo[0] or ledger.in_time(time_limit):
-                yield Work(p, plan.steps) if ray is None else Work(p, plan.steps, tables_in_files(p))
-            else:
-                return
-
-    workers: Workers[Work, TrainedPart] = LocalWorkers(todo) if ray is None else RayWorkers(train_part, ray)
-    try:
-        for work, trained in in_window(workers, unfinished()):
-            store.write_rows(store.part_path(folder, work.part.number), trained.rows)
-            report = ledger.enter(work.part, trained)
-            if on_part is not None:
-                on_part(report)
-        devices = workers.devices
-    finally:
-        workers.close()
-    return ledger.training(ledger.left == 0, devices)
-
-
-def unfinished_parts(asked: Sequence[Part], folder: Path) -> list[Part]:
-    """The parts that have networks to train; a file that bears a part's name but lacks its networks is set aside."""
-    while True:
-        finished = store.finished_networks(folder)
-        todo = [part for part in asked if not all(member.number in finished for member in part.members)]
-        wrong = [path for part in todo if (path := store.part_path(folder, part.number)).exists()]
-        if not wrong:
-            return todo
-        for path in wrong:
-            set_aside(path, "it lacks networks of its part")
-
-
-class Ledger:
-    """What a call has trained so far, and how long it took."""
-
-    def __init__(self, asked: Sequence[Part], todo: Sequence[Part], steps: int, began: float) -> None:
-        self.steps, self.began, self.last = steps, began, began
-        self.total = sum(len(part.members) for part in asked)
-        self.done = self.total - sum(len(part.members) for part in todo)
-        self.left, self.trained = len(todo), 0
-        self.work_total, self.work_done = sum(map(self.work, todo)), 0.0
-        self.took = 0.0
-        self.stretches: dict[str, list[tuple[float, float]]] = defaultdict(list)
-
-    def work(self, part: Part) -> float:
-        return work(part.shape, self.steps) * part.size
-
-    def in_time(self, limit: float) -> bool:
-        return time.monotonic() - self.began + self.took <= limit
-
-    def leave(self, part: Part) -> None:
-        """Another process finished this part."""
-        self.done, self.left, self.work_total = (
-            self.done + len(part.members),
-            self.left - 1,
-            self.work_total - self.work(part),
+        return Training(True, 0, time.monotonic() - began, None, 0)
+    workers: Workers[CensusPart, TrainedPart]
+    workers = CensusWorkers(todo) if ray is None else RayWorkers(train_compiled, ray)
+    packed = None if ray is None else CensusPart.with_files
+    with closing(workers):
+        return train_parts(
+            asked, todo, kept, workers, began=began, time_limit=time_limit, on_part=on_part, packed=packed
         )
 
-    def enter(self, part: Part, trained: TrainedPart) -> PartReport:
-        """A part that has just been written."""
-        networks, now = len(part.members), time.monotonic()
-        self.took, self.last = now - self.last, now
-        self.done, self.left, self.trained = self.done + networks, self.left - 1, self.trained + networks
-        self.work_done += self.work(part)
-        self.stretches[trained.worker] += trained.stretches
-        return PartReport(
-            part.shape, networks, self.done, self.total, self.trained, self.work_done, self.work_total, now - self.began
-        )
 
-    def training(self, finished: bool, devices: int) -> Training:
-        """Clocks of different machines do not agree, so that only the stretches of one worker may be compared."""
-        seconds = time.monotonic() - self.began
-        busy = sum(map(covered, self.stretches.values()))
-        return Training(finished, self.trained, seconds, busy / (seconds * devices) if self.trained else None)
+class CensusWorkers(LocalWorkers[CensusPart]):
+    """Threads of this process, and beside a GPU processes that make the tables."""
 
+    def __init__(self, todo: Sequence[CensusPart]) -> None:
+        super().__init__(todo)
+        self.ahead = PreparedAhead(list(dict.fromkeys(key for part in todo for key in part.keys)))
 
-def covered(stretches: Iterable[tuple[float, float]]) -> float:
-    """How much time some stretches cover, which may overlap.
+    def prepared(self, part: CensusPart) -> CensusPart:
+        return replace(part, tables=self.ahead.of(part.keys))
 
-    >>> covered([(5, 6), (0, 2), (1, 3)])
-    4.0
-    """
-    found, until = 0.0, -inf
-    for began, ended in sorted(stretches):
-        found += max(0.0, ended - max(began, until))
-        until = max(until, ended)
-    return found
+    def close(self) -> None:
+        super().close()
+        self.ahead.close()

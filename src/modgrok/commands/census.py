@@ -21,7 +21,8 @@ from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
-from modgrok.censuses.runner import PartReport, census
+from modgrok.censuses.runner import census
+from modgrok.experiments.engine import PartReport
 
 USAGE = """\
 modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]
@@ -139,7 +140,7 @@ def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
     def on_part(done: PartReport) -> None:
         if console.is_terminal:
             return  # there, the bar says it
-        shape, model = done.shape, done.shape.model
+        shape, model = done.part.shape, done.part.shape.model
         console.print(
             f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
             f"rows {shape.train_rows}; {done.networks_per_second:.3g} networks a second, "

@@ -14,16 +14,16 @@ from modgrok.base import interrupts
 from modgrok.base.errors import InputError
 from modgrok.commands import sweep
 from modgrok.commands.common import FILES_KEY, add_function, given_function, heading, say
+from modgrok.experiments.sweep_plan import seeds_of
+from modgrok.experiments.sweep_result import Sweep
+from modgrok.experiments.sweeps import default_folder as sweep_folder
+from modgrok.experiments.sweeps import run_plan
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.settings import CHOICES, HELP
-from modgrok.training.sweep_plan import seeds_of
-from modgrok.training.sweep_result import Sweep
-from modgrok.training.sweeps import default_folder as sweep_folder
-from modgrok.training.sweeps import run_plan
 from modgrok.training.train import Run, train_config
 
 RUN_KEYS = {

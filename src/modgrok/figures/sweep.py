@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from modgrok.base.results import percent
+from modgrok.experiments.sweep_result import Median
 from modgrok.figures.style import COLOURS, Figure, drawing
-from modgrok.training.sweep_result import Median
 
 MOST_CURVES = 8
 """Settings that are drawn; of more, the best."""

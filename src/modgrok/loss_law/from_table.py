@@ -126,7 +126,8 @@ def trainings() -> Trainings:
     with as_file(folder / LAW) as path:
         law = table_law(read_json(path))
     with as_file(folder / POINTS) as path:
-        stored = read_columns(path, point_columns(), f"`{law.made_by}` makes it")
+        columns = point_columns()
+        stored = read_columns(path, columns, f"`{law.made_by}` makes it", filled=columns.names)
     facts = TableFacts(*(stored[name] for name in TableFacts._fields))
     return Trainings(law, coordinates(facts) * np.array(law.scales), stored["test_accuracy"].astype(float))
 

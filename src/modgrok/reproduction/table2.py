@@ -5,14 +5,15 @@ the form at all: a network that shares equal rows and columns, which are twins, 
 right on r + (1 - r)/p of the test rows, with r the redundancy of its own split. Outside the class that is about what
 networks reach; in the class they reach 100 %.
 
-A run is one network: a polynomial, a modulus, a seed. Finished runs are kept in the folder, so that an interrupted
-table goes on where it stopped.
+A run is one network: a polynomial, a modulus, a seed. All of them are one sweep, which is kept in the folder, so that
+an interrupted table goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
@@ -21,14 +22,17 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.base.progress import Progress
-from modgrok.reproduction.evidence import Parts, made_here
+from modgrok.base.locks import locked
+from modgrok.experiments.sweep_plan import SweepPlan
+from modgrok.experiments.sweep_result import CURVE
+from modgrok.experiments.sweeps import SweepStore, train_missing
+from modgrok.reproduction.evidence import checksum, made_here
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict, span
 from modgrok.separable import Classification, classify_table, redundancy_of_split
 from modgrok.separable.measures.redundancy import twins_and_guesses
 from modgrok.separable.reductions.reduction import line_classes
 from modgrok.training.config import TrainConfig, ensemble_of
-from modgrok.training.ensemble import train_chunks, train_ensemble
+from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Shape, split_of
 
 WIDTH = 5000
@@ -81,56 +85,45 @@ def compute(effort: Effort) -> ItemResult:
     """The rows modulo 23, and those modulo 97 where everything is computed; `quick` trains for fewer steps."""
     steps, seeds = QUICK_STEPS if effort.quick else STEPS, 1 if jax.default_backend() == "cpu" else 3
     configs = [
-        TrainConfig(row.polynomial, row.modulus, width=WIDTH, steps=steps, seed=seed)
+        TrainConfig(row.polynomial, row.modulus, width=WIDTH, steps=steps, seed=seed, metrics_every=steps // 2)
         for row in PUBLISHED
         if row.modulus == 23 or effort.everything
         for seed in range(seeds)
     ]
-    parts = Parts(effort.folder / "table2-parts.json" if effort.folder else None, made_here())
-    runs = train_all(configs, parts, effort)
-    return report(runs, {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds})
+    return report(train_all(configs, effort), {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds})
 
 
 # ------------------------------------------------------------------------------------------ training
 
 
-def train_all(configs: list[TrainConfig], parts: Parts, effort: Effort) -> list[Values]:
-    """The runs of all configs: those kept before, and the others trained, one ensemble for each modulus."""
-    missing = [config for config in configs if parts.get(config.to_json()) is None]
-    cost = {config.modulus: config.modulus**3 for config in missing}
-    total, spent = sum(cost[config.modulus] * config.steps for config in missing), 0
-    for modulus in cost:
-        group = [config for config in missing if config.modulus == modulus]
-        if jax.default_backend() == "cpu":
-            effort.say(estimate(group) + ("; finished networks are kept" if effort.folder else ""))
-
-        def report_steps(steps: int, _: int, spent: int = spent, modulus: int = modulus) -> None:
-            effort.progress(round(1000 * (spent + cost[modulus] * steps) / total), 1000)
-
-        for config, run in train_group(group, report_steps):
-            parts.add(config.to_json(), run)
-        spent += cost[modulus] * sum(config.steps for config in group)
-    return [{"settings": key, **parts.get(key)} for key in (config.to_json() for config in configs)]
+def train_all(configs: list[TrainConfig], effort: Effort) -> list[Values]:
+    """The runs of all configs, trained as one sweep; its folder is that of the same code, data and kind of device."""
+    plan = SweepPlan(tuple(configs), {}, sorted({config.seed for config in configs}))
+    name = f"table2-{checksum([plan.to_json(), made_here()])[:8]}"
+    store = SweepStore(effort.folder / name if effort.folder else None, plan)
+    with nullcontext() if store.folder is None else locked(store.folder):
+        finished = store.finished()
+        missing = [config for number, config in enumerate(configs) if number not in finished]
+        for modulus in dict.fromkeys(config.modulus for config in missing if jax.default_backend() == "cpu"):
+            words = estimate([config for config in missing if config.modulus == modulus])
+            effort.say(words + ("; finished networks are kept" if store.folder else ""))
+        train_missing(store, [config.task() for config in configs], None, effort.progress)
+        return [run_of(config, row) for config, row in zip(configs, store.rows().to_pylist(), strict=True)]
 
 
 def is_of(row: Row, run: Values) -> bool:
     return (run["settings"]["expression"], run["settings"]["modulus"]) == (row.polynomial, row.modulus)
 
 
-def train_group(group: list[TrainConfig], progress: Progress) -> Iterator[tuple[TrainConfig, Values]]:
-    """Train configs of one modulus; a run is yielded as soon as its chunk of the ensemble has finished."""
-    shape, settings, tables, orders = ensemble_of(group)
-    steps = [group[0].steps // 2, group[0].steps]
-    for chunk in train_chunks(shape, settings, tables, steps=steps, orders=orders, progress=progress):
-        for net, config in enumerate(group[chunk.first : chunk.first + len(chunk.metrics.ipr)]):
-            final = {name: float(getattr(chunk.metrics, name)[net, -1]) for name in ("train_loss", "test_loss")}
-            halfway = {name: float(getattr(chunk.metrics, name)[net, 0]) for name in ("train_loss", "test_loss")}
-            for part, rows in (("train", shape.train_rows), ("test", shape.rows - shape.train_rows)):
-                hits = round(float(getattr(chunk.metrics, f"{part}_accuracy")[net, -1]) * rows)
-                final[f"{part}_accuracy"] = hits / rows
-            table = tables[chunk.first + net].reshape(shape.model.residues)
-            redundancy = redundancy_of_split(table, train_mask(shape, config.seed))
-            yield config, {**final, "redundancy": redundancy, "halfway": halfway}
+def run_of(config: TrainConfig, row: Values) -> Values:
+    """What is told of a network: losses and accuracies in the end, its losses halfway, the redundancy of its split."""
+    shape, _, table, _ = config.task()
+    halfway = {name: row[f"{name}{CURVE}"][-2] for name in ("train_loss", "test_loss")}
+    final = {name: row[name] for name in halfway}
+    for part, rows in (("train", shape.train_rows), ("test", shape.rows - shape.train_rows)):
+        final[f"{part}_accuracy"] = round(row[f"{part}_accuracy"] * rows) / rows
+    redundancy = redundancy_of_split(table.reshape(shape.model.residues), train_mask(shape, config.seed))
+    return {"settings": config.to_json(), **final, "redundancy": redundancy, "halfway": halfway}
 
 
 def train_mask(shape: Shape, seed: int) -> Bool[np.ndarray, "p p"]:

@@ -6,6 +6,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,10 +15,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pyarrow as pa
 from jaxtyping import Float, Shaped
 
 from modgrok.algebra.expression import parse, variable_names
-from modgrok.base.stores import open_tensors, write_tensors
+from modgrok.base.stores import StoredTensors, open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
@@ -25,9 +27,20 @@ from modgrok.networks.models import Model
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
-from modgrok.training.steps import Examples, Hyper, Metrics, Shape, State, batch_statistics, repeatable_gradient
+from modgrok.training.steps import (
+    WHOLE_NUMBERS,
+    Examples,
+    Hyper,
+    Metrics,
+    Shape,
+    State,
+    batch_statistics,
+    repeatable_gradient,
+)
 
 COLUMNS = ("step", *Metrics._fields)
+CURVES = pa.schema([(name, pa.int64() if name in ("step", *WHOLE_NUMBERS) else pa.float32()) for name in COLUMNS])
+"""What is measured, as columns of a file."""
 
 
 class Training(NamedTuple):
@@ -68,10 +81,10 @@ class Training(NamedTuple):
         return measured if self.step == 0 else measured._replace(history=self.history)
 
     def curves(self) -> dict[str, np.ndarray]:
-        """The history as columns; `step` and `alive` are whole numbers."""
-        whole = ("step", "alive")
+        """The history as columns; counts are whole numbers, unless some are not known."""
         columns = dict(zip(COLUMNS, self.history.T, strict=True))
-        return {name: column.astype(np.int64 if name in whole else np.float32) for name, column in columns.items()}
+        counts = {name for name in ("step", *WHOLE_NUMBERS) if not np.isnan(columns[name]).any()}
+        return {name: column.astype(np.int64 if name in counts else np.float32) for name, column in columns.items()}
 
     def neurons(self) -> Periodicity:
         """How periodic each neuron is now, in the order of the function."""
@@ -121,7 +134,7 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
 def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
     """Everything needed to go on, in one file that is replaced whole."""
     tensors = named_leaves(training.state) | {"history": training.history}
-    write_tensors(path, {"config": config.to_json()}, tensors)
+    write_tensors(path, {"config": config.to_json(), "columns": COLUMNS}, tensors)
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
@@ -129,13 +142,31 @@ def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Tra
     if not path.exists():
         return beginning
     with open_tensors(path, "a checkpoint") as file:
-        leaves = [checked(file(name), leaf) for name, leaf in named_leaves(beginning.state).items()]
-        history = file("history")
-        if history.ndim != 2 or history.shape[1] != len(COLUMNS) or not len(history):
-            raise ValueError(f"its history has the shape {history.shape}")
-    state = jax.tree.unflatten(jax.tree.structure(beginning.state), leaves)
+        state, history = stored_state(file, beginning.state), file("history")
+        history = named_history(history, file.about.get("columns", COLUMNS[: history.shape[-1]]))
     planned = np.isin(history[:, 0], config.measured_steps())
     return beginning._replace(state=state, history=history[planned])
+
+
+def named_history(stored: Shaped[np.ndarray, "..."], names: Sequence[str]) -> Float[np.ndarray, "point column"]:
+    """A history with the `COLUMNS` of this version: NaN in those that the file does not name.
+
+    Up to 0.2.0 none is named: its columns are the first that there are now, since metrics are added at the end.
+    """
+    if stored.shape[1:] != (len(names),) or not len(stored) or "step" not in names:
+        raise ValueError(f"its history has the shape {stored.shape}, and columns {names}")
+    found = np.full((len(stored), len(COLUMNS)), np.nan)
+    for place, name in enumerate(names):
+        if name in COLUMNS:
+            found[:, COLUMNS.index(name)] = stored[:, place]
+    return found
+
+
+def stored_state(file: StoredTensors, like: State) -> State:
+    """The state of an ensemble that a file holds; a `ValueError` where it is not of the same networks as `like`."""
+    leaves = [checked(file(name), leaf) for name, leaf in named_leaves(like).items()]
+    state: State = jax.tree.unflatten(jax.tree.structure(like), leaves)
+    return state
 
 
 def checked(tensor: Shaped[np.ndarray, "..."], like: Shaped[np.ndarray, "..."]) -> jax.Array:

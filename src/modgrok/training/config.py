@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
@@ -207,8 +206,13 @@ def ensemble_of(configs: Sequence[TrainConfig]) -> Ensemble:
     tasks = [config.task() for config in configs]
     if len({task.shape for task in tasks}) > 1:
         raise InputError("networks that train side by side need the same model, modulus, fraction, loss and optimiser")
-    chosen = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(task.hyper for task in tasks))
-    return Ensemble(tasks[0].shape, chosen, np.stack([task.table for task in tasks]), [task.order for task in tasks])
+    return side_by_side(tasks[0].shape, tasks)
+
+
+def side_by_side(shape: Shape, tasks: Sequence[Task]) -> Ensemble:
+    """Trainings as one ensemble, of a shape that has room for each of them."""
+    values = {field.name: np.array([getattr(task.hyper, field.name) for task in tasks]) for field in fields(Hyper)}
+    return Ensemble(shape, hyper(**values), np.stack([task.table for task in tasks]), [task.order for task in tasks])
 
 
 def check_known(name: str, value: Any, known: Any) -> None:

@@ -43,7 +43,8 @@ def passed_at(curves: Curves, column: str) -> int | None:
 def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     """What became of the training whose curves these are."""
     last = {name: float(column[-1]) for name, column in curves.items()}
-    finite = all(isfinite(last[name]) for name in ("train_loss", "embed_norm", "readout_norm"))
+    measured = [name for name in ("embed_norm", "readout_norm") if not np.isnan(curves[name][0])]
+    finite = all(isfinite(last[name]) for name in ("train_loss", *measured))
     if not finite or last["train_loss"] > 10 * curves["train_loss"][0]:
         return diverged(config, curves)
     if last["train_loss"] > 0.99 * blank_loss(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:

@@ -21,6 +21,7 @@ from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
+from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
@@ -253,7 +254,7 @@ def load_run(folder: str | Path) -> Run:
         config,
         network,
         read_curves(folder),
-        read_columns(folder / NEURONS, NEURON_COLUMNS, AGAIN),
+        read_columns(folder / NEURONS, NEURON_COLUMNS, AGAIN, filled=("neuron",)),
         stored["seconds"],
         stored["steps_per_second"],
         stored["device"],
@@ -265,12 +266,9 @@ def load_run(folder: str | Path) -> Run:
 
 def read_curves(folder: Path) -> dict[str, np.ndarray]:
     """The metrics of a run as far as they were written."""
-    return read_columns(folder / METRICS, CURVE_COLUMNS, AGAIN)
+    return read_columns(folder / METRICS, CURVES, AGAIN, filled=("step",))
 
 
-CURVE_COLUMNS = pa.schema(
-    [(name, pa.int64() if name in ("step", "alive") else pa.float32()) for name in ("step", *Metrics._fields)]
-)
 NEURON_COLUMNS = pa.schema(
     [("neuron", pa.int64()), ("ipr_initial", pa.float32()), ("ipr_final", pa.float32()), ("alive", pa.bool_())]
 )
@@ -280,7 +278,7 @@ def write_run(run: Run, folder: Path) -> None:
     """Everything but checkpoint and snapshots; the summary last, so that it stands for a folder that is whole."""
     from modgrok.figures.style import save_figure
 
-    write_parquet(folder / METRICS, run.curves)
+    write_parquet(folder / METRICS, run.curves, CURVES)
     write_parquet(folder / NEURONS, run.neurons)
     run.network.save(folder / WEIGHTS)
     save_figure(run.plot(), folder / "curves")

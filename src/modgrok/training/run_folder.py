@@ -27,11 +27,11 @@ from modgrok.algebra.expression import parse, to_text
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
 from modgrok.base.errors import InputError
-from modgrok.base.files import claim_folder, whole_file, write_json
+from modgrok.base.files import claim_folder, whole_file
 from modgrok.base.locks import RUNNING, holder, locked
 from modgrok.base.memory import ran_out
 from modgrok.base.results import field_values
-from modgrok.base.stores import DamagedError, read_object
+from modgrok.base.stores import DamagedError, read_object, write_object
 from modgrok.networks.storage import WEIGHTS
 from modgrok.training.config import TrainConfig
 from modgrok.training.snapshots import SNAPSHOTS
@@ -136,7 +136,7 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     if config.function is not None:
         with whole_file(folder / FUNCTION) as temporary:
             np.save(temporary, config.function.table)
-    write_json(folder / CONFIG, config.to_json())
+    write_object(folder / CONFIG, config.to_json())
 
 
 def empty(folder: Path) -> None:

@@ -128,6 +128,10 @@ class Metrics(NamedTuple):
     readout_norm: Float[Array, ""]
 
 
+WHOLE_NUMBERS = ("alive",)
+"""Those of the metrics that are counts."""
+
+
 def start(
     shape: Shape, hyper: Hyper, table: Int[Array, "cell"], places: Places, params: Any = None
 ) -> tuple[Examples, State]:

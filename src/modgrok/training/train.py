@@ -18,7 +18,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_parquet
 from modgrok.base.stores import DamagedError, set_aside
 from modgrok.networks.network import Network
-from modgrok.training.checkpoints import Training, begin, load_checkpoint, save_checkpoint
+from modgrok.training.checkpoints import CURVES, Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
@@ -267,7 +267,7 @@ class Diary:
             self.film(training)
         self.metrics_at = self.checkpoint_at = time.perf_counter()
         if folder is not None:
-            write_parquet(folder / METRICS, training.curves())
+            write_parquet(folder / METRICS, training.curves(), CURVES)
 
     def film_steps(self, after: int, until: int) -> list[int]:
         """The steps of a stretch of training at which a snapshot is due."""
@@ -286,7 +286,7 @@ class Diary:
         if now - self.checkpoint_at >= self.seconds:
             self.checkpoint(self.folder, training)
         if now - self.metrics_at >= min(SECONDS_BETWEEN_METRICS, self.seconds):
-            write_parquet(self.folder / METRICS, training.curves())
+            write_parquet(self.folder / METRICS, training.curves(), CURVES)
             self.metrics_at = time.perf_counter()
 
     def checkpoint(self, folder: Path, training: Training) -> None:

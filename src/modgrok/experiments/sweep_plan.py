@@ -2,15 +2,14 @@
 
 A setting that is traced (`steps.Hyper`: seed, rates, decays, scales, the share of the table) shares one compiled
 program with all its values; any other (a model, a width, an optimiser) makes a group of its own. A group is cut into
-parts of equal size that fit the device. Parts are written down when a sweep begins, and a network is computed in the
-same part whenever that happens: so a sweep that was killed and started again ends with the same bits.
+parts of equal size that fit the device (`sweep_parts`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, TypeVar
 
@@ -18,13 +17,9 @@ import numpy as np
 
 from modgrok.algebra.function import FunctionLike, is_expression, read_function
 from modgrok.base.errors import InputError
-from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import chunk_size, device_memory, network_bytes
-from modgrok.training.steps import Shape, repeatable_gradient
+from modgrok.training.config import TrainConfig
 
 LARGEST_SWEEP = 100_000
-LARGEST_PART = 64
-"""Most networks in a part: what a kill can lose at most."""
 
 SETTINGS = set(TrainConfig.__dataclass_fields__) - {"expression", "modulus", "snapshots", "function"}
 """What may vary, beside the modulus; a film is made of a single run."""
@@ -142,42 +137,3 @@ def spaced(first: str, last: str, count: str, how: str | None) -> list[float]:
         raise ValueError("there is no value, or no logarithm")
     values = np.geomspace(*ends, int(count)) if how == "log" else np.linspace(*ends, int(count))
     return [float(f"{value:.3g}" if how == "log" else f"{value:.6g}") for value in values]
-
-
-@dataclass(frozen=True)
-class Device:
-    """What the parts of a sweep depend on: the memory of a part, and how gradients are summed (`steps.Shape`)."""
-
-    memory: int
-    gradient: str
-
-
-def this_device() -> Device:
-    return Device(device_memory(), repeatable_gradient())
-
-
-@dataclass(frozen=True)
-class Part:
-    """Networks of a sweep that train side by side, by their numbers in the plan; `size` with what fills it up."""
-
-    networks: tuple[int, ...]
-    size: int
-
-
-def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task], device: Device) -> list[tuple[Shape, list[int]]]:
-    """The networks that one compiled program can train, and its shape: with room for the largest training set."""
-    found: dict[Any, list[int]] = {}
-    for number, (config, task) in enumerate(zip(configs, tasks, strict=True)):
-        found.setdefault((replace(task.shape, train_rows=0), config.steps, config.metrics_every), []).append(number)
-    rows = [max(tasks[k].shape.train_rows for k in numbers) for numbers in found.values()]
-    return [
-        (replace(shape, train_rows=largest, gradient=device.gradient), numbers)
-        for ((shape, *_), numbers), largest in zip(found.items(), rows, strict=True)
-    ]
-
-
-def parts_of(shape: Shape, numbers: Sequence[int], device: Device) -> list[Part]:
-    """A group in parts of equal size."""
-    memory = min(device.memory, LARGEST_PART * network_bytes(shape))
-    size = chunk_size(shape, len(numbers), memory)
-    return [Part(tuple(numbers[first : first + size]), size) for first in range(0, len(numbers), size)]
