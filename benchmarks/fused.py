@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from modgrok.base.files import write_json
+from modgrok.base.machine import machine
 from modgrok.networks.models import Power
 from modgrok.training import fused_step
-from modgrok.training.bench import machine
 from modgrok.training.config import hyper
 from modgrok.training.data import train_count
 from modgrok.training.ensemble import stacked_places, start_all, train_ensemble
@@ -210,7 +210,7 @@ def main() -> None:
         write_json(args.out, result)
         print(f"{result['seconds']:.0f} s: {name}: {value if len(str(value)) < 3000 else '...'}", flush=True)
 
-    keep("machine", machine().__dict__)
+    keep("machine", machine("jax", "torch").__dict__)
     if "gradients" in args.parts:
         keep("gradient_errors", {f"p={p} width {width}": compare_gradients(p, width) for p, width, _ in cases})
     if "rates" in args.parts:

@@ -4,6 +4,7 @@
     endtoend*, starts                   circuits of experts trained end to end, with their controls
     neighbourhood, fractions, fits,     the laws of `classify`, fitted to a census; phase diagrams
     phase_diagrams
+    resuming                            what studies share that go on where they were stopped
     contenders                          the loops that `modgrok bench train` times beside modgrok's
 
 The commands `modgrok paper strong|endtoend`, `modgrok census neighbours|fractions` and `modgrok bench train` find them

@@ -25,7 +25,6 @@ from modgrok.base.progress import Progress
 from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
-from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort, ItemResult, Values, Verdict
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
@@ -43,6 +42,7 @@ from studies.endtoend_control import (
     control_table,
     train_controls,
 )
+from studies.resuming import Parts
 from studies.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 
 ORDER = (*TABLE1, *PERTURBED)

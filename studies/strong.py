@@ -22,11 +22,11 @@ import jax
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.experiments.ray_workers import workers_for
 from modgrok.experiments.workers import in_window
 from modgrok.reproduction.item import Effort, ItemResult
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics
+from studies.resuming import workers_for
 from studies.strong_longer import KINDS, is_late, looks_of, train_looks
 from studies.strong_plan import MEASURED, Group, Rows, ensemble, groups, key, read_rows, write_rows
 from studies.strong_result import not_learned, result_of, summaries

@@ -33,13 +33,13 @@ from modgrok.base.files import whole_file
 from modgrok.base.progress import Progress
 from modgrok.base.results import json_text
 from modgrok.base.stores import DamagedError, open_tensors
-from modgrok.experiments.ray_workers import workers_for
 from modgrok.experiments.workers import in_window
 from modgrok.training.checkpoints import save_state, stored_state
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
 from studies.rest import Outcome, outcome_of
+from studies.resuming import workers_for
 from studies.strong_plan import FRACTION, MEASURED, MORE, Group, Rows, ensemble, read_rows, write_rows
 
 REACHES = (10, 20, 40)

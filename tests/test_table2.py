@@ -9,10 +9,8 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.base.files import write_json
 from modgrok.experiments import sweep_parts, sweeps
 from modgrok.reproduction import table2
-from modgrok.reproduction.evidence import Parts
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
@@ -111,28 +109,3 @@ def test_losses_are_compared_with_the_published_ones():
     assert table2.losses_reproduced(row, near)
     assert not table2.losses_reproduced(row, near | {"test_loss": 0.0012})
     assert not table2.losses_reproduced(row, near | {"train_loss": 0.00001})
-
-
-@pytest.mark.parametrize("text", ["", "[{", '{"a": 1}', "[1, 2]"])
-def test_damaged_parts_count_as_none(tmp_path, text):
-    file = tmp_path / "parts.json"
-    file.write_text(text)
-    parts = Parts(file)
-    assert parts.get({"a": 1}) is None
-    parts.add({"a": 1}, {"b": 2})
-    assert Parts(file).get({"a": 1}) == {"b": 2} and (tmp_path / "parts.json.damaged").read_text() == text
-
-
-def test_parts_are_found_by_their_settings(tmp_path):
-    write_json(
-        tmp_path / "parts.json", [{"settings": {"seed": 0}, "result": 5}, {"settings": {"seed": 1}, "result": 7}]
-    )
-    assert Parts(tmp_path / "parts.json").get({"seed": 1}) == 7
-    known = Parts(tmp_path / "parts.json", {"code": "a"})
-    assert known.get({"seed": 1}) is None, "nobody knows what it was made by"
-    known.add({"seed": 1}, 8)
-    assert known.get({"seed": 1}) == Parts(known.path, {"code": "a"}).get({"seed": 1}) == 8
-    assert Parts(known.path, {"code": "b"}).get({"seed": 1}) is None and len(Parts(known.path).parts) == 3
-    memory = Parts(None)
-    memory.add({"seed": 3}, 9)
-    assert memory.get({"seed": 3}) == 9

@@ -24,13 +24,13 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
+from modgrok.base.machine import Machine, machine
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.plan import CensusPlan, load_plan, plan_from
 from modgrok.censuses.runner import train_missing
 from modgrok.experiments.engine import PartReport
-from modgrok.training.bench import Machine, machine
 
 FAMILIES = {"two-monomials": 2, "composed-sum": 1, "random": 1}
 """Families of the usual plan, and their shares of its tables."""
@@ -110,7 +110,7 @@ def bench_census(
     files = () if out is None else (Path(out),)
     steps = plan.steps[-1]
     result = CensusBenchmark(
-        machine(),
+        machine("jax"),
         plan,
         trained.finished,
         trained.networks,

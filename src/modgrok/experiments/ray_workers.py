@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from modgrok.base.compilation_cache import use_compilation_cache
 from modgrok.base.errors import InputError
-from modgrok.experiments.workers import Done, Task, Threads, Workers
+from modgrok.experiments.workers import Done, Task
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
 """What the option --ray says of itself."""
@@ -103,11 +103,6 @@ class RayWorkers(Generic[Task, Done]):
         else:
             for reference in list(self.out.values()):
                 self.ray.cancel(reference, force=True)
-
-
-def workers_for(work: Callable[[Task], Done], threads: int, ray: str | None) -> Workers[Task, Done]:
-    """Workers of the cluster that is asked for, or threads of this process where none is."""
-    return Threads(work, threads) if ray is None else RayWorkers(work, ray)
 
 
 def at_work(work: Callable[..., Done], *task: Any) -> Done:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
-import os
 import platform
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
@@ -12,6 +10,7 @@ from pathlib import Path
 import jax
 
 from modgrok import __version__
+from modgrok.base.machine import machine
 from modgrok.report import document
 from modgrok.report.abstract import abstract
 from modgrok.report.document import Block, Bullets, Code, Details, Document, Heading, Paragraph, Table
@@ -42,7 +41,7 @@ def compose(results: Results, recorded: AllRecorded, images: Path, size: Size) -
         blocks = [block for item in items for block in item_section(item, results, recorded, images)]
         sections += [Heading(2, section), *blocks] if blocks else []
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    subtitle = f"modgrok {__version__} · computed on {machine()} · {SIZES[size]} · {made}"
+    subtitle = f"modgrok {__version__} · computed on {computed_on()} · {SIZES[size]} · {made}"
     return Document(TITLE, subtitle, (*sections, *colophon(results, size)))
 
 
@@ -209,23 +208,13 @@ def colophon(results: Results, size: Size) -> Iterator[Block]:
 def settings_and_machine(results: Results, size: Size) -> Iterator[Block]:
     rows = [(name, settings_text(result.settings), f"{result.seconds:.1f}") for name, result in results.items()]
     yield Table(("item", "settings", "seconds"), tuple(rows), f"Computed on this machine, {SIZES[size]}")
-    packages = ("jax", "jaxlib", "optax", "numpy", "scipy", "matplotlib", "pyarrow", "safetensors")
-    versions = [(name, importlib.metadata.version(name)) for name in packages]
-    facts = [("modgrok", __version__), ("Python", platform.python_version()), *versions]
-    yield Table(("software", "version"), tuple(facts), "Versions")
-    device = jax.devices()[0]
-    yield Table(
-        ("machine", ""),
-        (
-            ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
-            ("processor cores", str(os.cpu_count())),
-            ("JAX device", f"{device.device_kind} ({device.platform})"),
-        ),
-        "Machine",
-    )
+    here = machine("modgrok", "jax", "jaxlib", "optax", "numpy", "scipy", "matplotlib", "pyarrow", "safetensors")
+    yield Table(("software", "version"), (("Python", platform.python_version()), *here.versions.items()), "Versions")
+    facts = (("system", here.system), ("processor", f"{here.processor}, {here.cores} cores"), ("device", here.device))
+    yield Table(("machine", ""), facts, "Machine")
 
 
-def machine() -> str:
-    device = jax.devices()[0]
-    cores = f"{os.cpu_count()} processor cores"
-    return cores if device.platform == "cpu" else f"{device.device_kind}, {cores}"
+def computed_on() -> str:
+    here = machine()
+    cores = f"{here.cores} processor cores"
+    return cores if jax.default_backend() == "cpu" else f"{here.device}, {cores}"

@@ -21,7 +21,6 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
 from modgrok.base.repository import STUDIES
 from modgrok.base.results import json_text
-from modgrok.base.stores import set_aside
 from modgrok.figures.style import Figure, save_figure
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.registry import ITEMS
@@ -139,35 +138,3 @@ def png_files(name: str, draw: Callable[[], dict[str, Figure]], data: dict[str, 
     files = {stem: save_figure(figure, folder / stem)[0] for stem, figure in draw().items()}
     write_record(record, "pictures", {stem: digest_of([path]) for stem, path in files.items()}, made_by)
     return files
-
-
-class Parts:
-    """Finished parts of a long item by their settings (plain JSON values), in one JSON file or in memory alone.
-
-    A part counts only if it was made by the same things; others stay in the file. A file that is damaged or of another
-    kind is set aside. Without `made_by` every part counts: those of a study that goes on for days.
-    """
-
-    def __init__(self, path: Path | None, made_by: Fingerprint | None = None) -> None:
-        self.path, self.made_by = path, made_by
-        self.parts: list[dict[str, Any]] = []
-        if path is not None and path.exists():
-            try:
-                self.parts = [
-                    {"settings": part["settings"], "result": part["result"], "fingerprint": part.get("fingerprint")}
-                    for part in read_json(path)
-                ]
-            except (InputError, TypeError, KeyError, AttributeError) as error:
-                set_aside(path, error)
-
-    def get(self, settings: dict[str, Any]) -> Any:
-        """The result with exactly these settings, or None."""
-        return next((part["result"] for part in self.parts if part["settings"] == settings and self.counts(part)), None)
-
-    def counts(self, part: dict[str, Any]) -> bool:
-        return self.made_by is None or part["fingerprint"] == self.made_by
-
-    def add(self, settings: dict[str, Any], result: Any) -> None:
-        self.parts.append({"settings": settings, "result": result, "fingerprint": self.made_by})
-        if self.path is not None:
-            write_json(self.path, self.parts)

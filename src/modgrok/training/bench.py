@@ -13,9 +13,6 @@ any number of networks.
 
 from __future__ import annotations
 
-import importlib.util
-import os
-import platform
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -31,6 +28,7 @@ from jaxtyping import Float, Int
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
+from modgrok.base.machine import Machine, machine
 from modgrok.base.progress import Progress
 from modgrok.base.repository import has_studies, study
 from modgrok.base.results import Result
@@ -155,17 +153,6 @@ class CaseResult:
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Where it was measured, and with which versions."""
-
-    device: str
-    processor: str
-    cores: int | None
-    system: str
-    versions: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class BenchSettings:
     """How it was measured: `seconds` is the time of a contender in a round."""
 
@@ -255,7 +242,7 @@ def bench(
         found.append(case_result(case, rates, losses))
     files = () if out is None else (Path(out),)
     settings, took = BenchSettings(rounds, seconds), time.perf_counter() - started
-    result = Benchmark(machine(), settings, tuple(found), files, took)
+    result = Benchmark(machine("jax", "torch"), settings, tuple(found), files, took)
     for path in files:
         write_json(path, result.to_json())
     return result
@@ -282,27 +269,3 @@ def case_result(case: Case, rates: Mapping[str, list[float]], losses: Mapping[st
         for name in rates
     }
     return CaseResult(case.modulus, case.width, case.networks, found)
-
-
-def machine() -> Machine:
-    versions = {"jax": jax.__version__}
-    if importlib.util.find_spec("torch") is not None:
-        import torch
-
-        versions["torch"] = torch.__version__
-    return Machine(
-        device=jax.devices()[0].device_kind,
-        processor=processor_name(),
-        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        system=platform.platform(),
-        versions=versions,
-    )
-
-
-def processor_name() -> str:
-    information = Path("/proc/cpuinfo")
-    if information.exists():
-        for line in information.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or platform.machine()
