@@ -87,7 +87,7 @@ def default_folder(plan: SweepPlan) -> Path:
     config = plan.configs[0]
     varied = "-".join(plan.varied) or "seeds"
     digits = sha256(repr(plan.to_json()).encode()).hexdigest()[:6]
-    mod = "" if config.function else f"-mod{config.modulus}"
+    mod = "" if config.function.tree is None else f"-mod{config.modulus}"
     return Path("sweeps") / f"{function_name(config)}{mod}-{varied}-{digits}"
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Shaped
 
-from modgrok.algebra.expression import parse, variable_names
 from modgrok.base.stores import StoredTensors, open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
@@ -92,24 +91,13 @@ class Training(NamedTuple):
 
     def network(self, config: TrainConfig) -> Network:
         """The trained network as it is now."""
-        function = config.function
-        inputs = function.variables if function else tuple(variable_names(parse(config.expression, config.modulus)))
-        model, statistics = self.shape.model, ()
+        function, model, statistics = config.function, self.shape.model, ()
         if model.sees_whole_batch:
             one = pick((self.hyper, self.examples, self.state.params), 0)
             statistics = jax.tree.map(np.asarray, jax.jit(batch_statistics, static_argnums=0)(self.shape, *one))
-        plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
-        return Network(
-            model,
-            self.params,
-            config.expression,
-            config.modulus,
-            "trained",
-            plan=plan,
-            settings=config.to_json(),
-            statistics=statistics,
-            function=function,
-        )
+        about, settings = ExpertPlan("trained", config.expression, function.variables, model.width), config.to_json()
+        plan = (about,) if model.name == "power" else ()
+        return Network(model, self.params, function, "trained", plan=plan, settings=settings, statistics=statistics)
 
 
 def first_network(tree: Any) -> Any:
