@@ -244,6 +244,8 @@ def test_sweeps_take_objects():
     assert found.rows[2]["train_loss"] == pytest.approx(alone.final["train_loss"], rel=1e-4)
     models = mg.sweep("n1 n2", 7, model=["power", Ranked(width=8), Ranked(width=8, rank=5)], steps=10)
     assert [row["model"] for row in models.rows] == ["power", "ranked", "ranked(rank=5)"]
+    heads = mg.sweep("n1 n2", 7, model="transformer", heads=[2, 4], bias=[True, False], width=8, steps=10)
+    assert [(row["heads"], row["bias"]) for row in heads.rows] == [(2, True), (2, False), (4, True), (4, False)]
     with pytest.raises(InputError, match=r"model must list different values, got \['toy', 'toy'\]"):
         mg.sweep("n1 n2", 7, model=[Bilinear(width=8), Bilinear(width=9)])
 
