@@ -131,6 +131,18 @@ def strict_numerics() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def own_words() -> Iterator[None]:
+    """Words that a test gives to objects of its own mean nothing to others."""
+    yield
+    if (settings := sys.modules.get("modgrok.training.settings")) is not None:
+        for registry in settings.REGISTRIES.values():
+            for word in set(registry) - registry.shipped:
+                del registry[word]
+            registry.absent.clear()
+            registry.unnamed.clear()
+
+
 @pytest.fixture
 def unchecked() -> Iterator[None]:
     """As users run it: for tests that call a function with what its annotations forbid, or that take its time."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 import json
 import re
 import shlex
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -94,6 +97,29 @@ def test_the_tutorial_runs_from_beginning_to_end_and_prints_what_it_says():
         exec(code, names)
     exact = ("network", "mg.verify(network)", "network.proof", "mg.predict(network, 12, 34)")
     assert all(f"{line}\n# {eval(line, names)!r}\n" in text for line in exact)
+
+
+def shown_values(code: str) -> Iterator[tuple[str, str]]:
+    """The statements of a block, and what it says below each as a comment; nothing where it says nothing."""
+    lines = code.splitlines()
+    for node in ast.parse(code).body:
+        first = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", []))])
+        below = itertools.takewhile(lambda line: line.startswith("# "), lines[node.end_lineno :])
+        yield "\n".join(lines[first - 1 : node.end_lineno]), "\n".join(line[2:] for line in below)
+
+
+def test_your_own_optimiser_loss_and_model_are_trained_as_the_page_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "__main__"}
+    text, digits = (DOCS / "your-own.md").read_text(encoding="utf-8"), re.compile(r"-[0-9a-f]{6}\b")
+    for statement, shown in (pair for language, code in FENCE.findall(text) if language for pair in shown_values(code)):
+        capsys.readouterr()
+        asked = bool(shown) and isinstance(ast.parse(statement).body[0], ast.Expr)
+        code = compile(statement, "page", "eval" if asked else "exec", dont_inherit=True)
+        print(repr(eval(code, names))) if asked else exec(code, names)
+        printed, told = capsys.readouterr()
+        assert not shown or digits.sub("", printed.strip()) == digits.sub("", shown), statement
+        assert ("no file holds" in told) == ("runs/own" in statement and "try" not in statement)
 
 
 MODELS = {"power": "power network", "mlp": "3-layer ReLU MLP", "transformer": "transformer, one layer"}

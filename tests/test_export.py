@@ -68,6 +68,9 @@ MODELS = {
     "mlp-square-batch": Mlp((SMALL,) * 2, SMALL, width=8, activation="square", norm="batch"),
     "transformer": Transformer((SMALL,) * 2, SMALL, width=8),
     "transformer-layer": Transformer((SMALL,) * 3, SMALL, width=8, depth=2, norm="layer"),
+    "mlp-bias": Mlp((SMALL,) * 2, SMALL, width=8, depth=3, bias=True),
+    "mlp-bias-batch": Mlp((SMALL,) * 2, SMALL, width=8, norm="batch", bias=True),
+    "transformer-bias": Transformer((SMALL,) * 2, SMALL, width=6, depth=3, heads=3, mlp_width=10, bias=True),
 }
 
 

@@ -176,7 +176,7 @@ def test_statistics_that_format_1_did_not_keep_are_missed(tmp_path):
         ("compiled", {"powers": [0]}, "a power of at least 1"),
         ("mlp", {"model": "rnn"}, "or was cut short"),
         ("mlp", {"settings": {}}, "or was cut short"),
-        ("transformer", {"model": "mlp"}, "depth of an mlp must be from 2 to 4, got 1"),
+        ("transformer", {"model": "mlp"}, "depth of an mlp must be from 2 to 100, got 1"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")

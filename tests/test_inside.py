@@ -15,7 +15,6 @@ from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.inspection.inside import inside_view, whole_inside
 from modgrok.networks.models import Mlp, Transformer
-from modgrok.networks.models.transformer import HEADS
 from modgrok.training.inspecting import inspect
 
 P = 5
@@ -47,8 +46,8 @@ def test_attention_and_neurons_of_a_transformer_are_those_of_the_formula(transfo
     for row, (a, b) in enumerate(ROWS):
         stream = np.stack([embed[a], embed[b], np.zeros(8)]) + positions
         query, keys, values = stream[-1] @ layer.query, stream @ layer.key, stream @ layer.value
-        size, mixed = 8 // HEADS, []
-        for head in range(HEADS):
+        size, mixed = 8 // 4, []
+        for head in range(4):
             part = slice(head * size, (head + 1) * size)
             shares = softmax(keys[:, part] @ query[part] / np.sqrt(size))
             np.testing.assert_allclose(inside.attention[0][row, head], shares, atol=1e-5)
@@ -105,7 +104,7 @@ def test_every_model_is_inspected_with_its_figures(mlp, transformer, tmp_path):
     drawn = (found.plot_logits(), found.plot_neurons(), found.plot_spectra(), found.plot_attention())
     assert all(figure._repr_png_().startswith(b"\x89PNG") for figure in drawn)
     heads = result["inside"]["attention"][0]
-    assert len(heads) == HEADS and all(sum(head.values()) == pytest.approx(1) for head in heads)
+    assert len(heads) == 4 and all(sum(head.values()) == pytest.approx(1) for head in heads)
 
 
 def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):

@@ -14,6 +14,7 @@ from modgrok.base.errors import InputError
 from modgrok.inspection.order import natural_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.circuit import Expert
+from modgrok.networks.losses import LOSSES
 from modgrok.networks.models import MODELS, CircuitModel, Mlp, Power, Rows, Transformer, trainable
 from modgrok.networks.models.base import dropped
 from modgrok.networks.models.circuit_model import ExpertSizes
@@ -23,8 +24,7 @@ from modgrok.networks.storage import load
 from modgrok.training import steps as training
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig, hyper
-from modgrok.training.losses import LOSSES
-from modgrok.training.optimisers import OPTIMISERS
+from modgrok.training.optimisers import optimiser_with
 from modgrok.training.steps import Shape
 from modgrok.training.train import train, train_config
 
@@ -138,7 +138,7 @@ def test_cross_entropy_is_the_log_of_the_share():
 
 
 def two_steps(optimiser, gradient, weight=1.0, **rates):
-    rule = OPTIMISERS[optimiser](hyper(train_rows=1, **rates))
+    rule = optimiser_with(optimiser, hyper(train_rows=1, **rates))
     params = {"matrix": jnp.full((4, 4), weight)}
     state = rule.init(params)
     for _ in range(2):
@@ -199,8 +199,12 @@ def test_periodicity_is_that_of_the_embedding():
 @pytest.mark.parametrize(
     "setting, text",
     [
-        ({"model": "mlp", "depth": 5}, "depth of an mlp must be from 2 to 4, got 5"),
-        ({"model": "transformer", "depth": 3}, "depth of a transformer must be from 1 to 2, got 3"),
+        ({"model": "mlp", "depth": 1}, "depth of an mlp must be from 2 to 100, got 1"),
+        ({"model": "transformer", "depth": 101}, "depth of a transformer must be from 1 to 100, got 101"),
+        ({"model": "transformer", "heads": 3}, "width of a transformer must be a multiple of its 3 heads, got 128"),
+        ({"model": "mlp", "heads": 2}, "heads is for the model transformer, got 2 for mlp; leave it out"),
+        ({"bias": True}, "bias is for the model mlp and transformer, got True for power; leave it out"),
+        ({"model": "mlp", "bias": 1}, "bias must be True or False, got 1"),
         ({"model": "transformer", "norm": "batch"}, "norm of a transformer must be none or layer, got 'batch'"),
         ({"norm": "layer"}, "norm is for the model mlp and transformer, got layer for power; leave it out"),
         ({"depth": 3}, "depth is for the model mlp and transformer, got 3 for power; leave it out"),
@@ -214,6 +218,7 @@ def test_periodicity_is_that_of_the_embedding():
         ({"model": "mlp", "activation": "tanh"}, "activation must be relu or gelu or square, got 'tanh'"),
     ],
 )
+@pytest.mark.usefixtures("unchecked")
 def test_what_makes_no_sense_is_refused(setting, text):
     with pytest.raises(InputError, match=text):
         TrainConfig("n1 n2", 97, **setting)

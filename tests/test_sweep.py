@@ -256,7 +256,7 @@ def test_lists_and_ranges_are_read():
     [
         ({"weight_decay": [1, 1]}, r"weight_decay must list different values, got \[1, 1\]"),
         ({"weight_decay": []}, "weight_decay must list different values"),
-        ({"speed": [1, 2]}, "a sweep has no setting speed; there are activation, "),
+        ({"colour": [1, 2]}, "a sweep has no setting colour; there are activation, "),
         ({"snapshots": 5}, "a sweep has no setting snapshots"),
         ({"seeds": 0}, "seeds is how many trainings each setting has, from 1 to 100,000, got 0"),
         ({"width": [8, 0]}, "width must be a whole number from 1"),

@@ -44,7 +44,9 @@ def test_every_setting_is_a_flag(tmp_path):
         [*SMALL, "--learning-rate", "0.02", "--power", "3", "--order", "additive", "--eps", "1e-7"]
     )
     config, folder = train.config_and_folder(args)
-    assert config == TrainConfig("n1 n2", 11, 40, 3, 30, 0.02, eps=1e-7, order="additive")
+    assert config == TrainConfig(
+        "n1 n2", 11, width=40, power=3, steps=30, learning_rate=0.02, eps=1e-7, order="additive"
+    )
     assert folder == run_folder.default_folder(config)
 
 

@@ -11,11 +11,11 @@ import pytest
 from modgrok.base.errors import InputError
 from modgrok.inspection.order import natural_order
 from modgrok.networks.circuit import Expert
+from modgrok.networks.losses import squared_error
 from modgrok.networks.models import MODELS, Power, Rows
 from modgrok.networks.models.base import gathered_sum
 from modgrok.training import steps as training
 from modgrok.training.config import TrainConfig, hyper
-from modgrok.training.losses import squared_error
 from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Shape
 

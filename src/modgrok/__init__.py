@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from modgrok.loss_law.expectation import Expectation
     from modgrok.networks.circuit import Circuit, Expert
     from modgrok.networks.export import Exported, export
+    from modgrok.networks.models.base import Model
     from modgrok.networks.network import Network
     from modgrok.networks.storage import load
     from modgrok.networks.verification import Prediction, Predictions, Verification, predict, verify
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from modgrok.separable.reductions.orders import Orders, smallest_group
     from modgrok.training.bench import Benchmark, bench
     from modgrok.training.comparison import Comparison, compare
-    from modgrok.training.config import TrainConfig
+    from modgrok.training.config import TrainConfig, register
     from modgrok.training.inspecting import inspect
     from modgrok.training.mixture import mix
     from modgrok.training.run import Run, load_run
@@ -61,6 +62,7 @@ HOMES = {
     "inspection.inspecting": ("Inspection",),
     "networks.circuit": ("Circuit", "Expert"),
     "networks.export": ("Exported", "export"),
+    "networks.models.base": ("Model",),
     "networks.network": ("Network",),
     "networks.storage": ("load",),
     "networks.verification": ("Prediction", "Predictions", "Verification", "predict", "verify"),
@@ -69,7 +71,7 @@ HOMES = {
     "separable.reductions.orders": ("Orders", "smallest_group"),
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
-    "training.config": ("TrainConfig",),
+    "training.config": ("TrainConfig", "register"),
     "training.inspecting": ("inspect",),
     "training.mixture": ("mix",),
     "training.comparison": ("Comparison", "compare"),
@@ -97,6 +99,7 @@ __all__ = [
     "InputError",
     "Inspection",
     "ItemResult",
+    "Model",
     "Network",
     "Orders",
     "Prediction",
@@ -123,6 +126,7 @@ __all__ = [
     "paper",
     "predict",
     "read_function",
+    "register",
     "resume",
     "runs",
     "smallest_group",

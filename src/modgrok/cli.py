@@ -123,6 +123,8 @@ def run_command(argv: list[str]) -> int:
 
     command = import_module(f"modgrok.commands.{args.command}")
     try:
+        if args.first is not None:
+            run_first(args.first)
         result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
@@ -150,6 +152,20 @@ def run_command(argv: list[str]) -> int:
     return command.exit_code(result) if hasattr(command, "exit_code") else 0
 
 
+def run_first(file: str) -> None:
+    """Run a Python file of the user's, which gives names to models, losses and optimisers."""
+    from runpy import run_path
+
+    from modgrok.base.errors import InputError
+
+    try:
+        run_path(file)
+    except (InputError, OSError):
+        raise
+    except Exception as error:
+        raise InputError(f"--with {file} ends with {type(error).__name__}: {error}; see to it and try again") from None
+
+
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser; only the chosen command's own arguments are added, since that imports its module."""
     from modgrok import __version__
@@ -170,4 +186,5 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         form.add_argument("--csv", action="store_true", help="print the table as CSV")
+        command.add_argument("--with", dest="first", metavar="FILE", help="a Python file to run first: mg.register(…)")
     return parser

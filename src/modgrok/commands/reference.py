@@ -27,7 +27,8 @@ Every command takes `--json` and then prints one object on stdout; progress and 
 cannot hold (NaN, infinities) are `null`. A key has one meaning and one type in all commands; the names of settings, of
 the columns of tables and of what an item of the paper measures are data. With `--csv` a command prints its table as
 CSV instead: of `train` and `watch` the metrics, a row for each measured step. Options may stand before, between and
-after the words of a command.
+after the words of a command. `--with FILE` runs a Python file first, which gives names to objects of your own
+([your-own.md](your-own.md)).
 
 Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 Ctrl-C; 143 SIGTERM."""
 

@@ -14,8 +14,7 @@ from modgrok.experiments.ray_workers import WHERE
 from modgrok.experiments.sweep_plan import plan_of, read_values
 from modgrok.experiments.sweep_result import Sweep, cells, headings
 from modgrok.experiments.sweeps import default_folder, run_plan
-from modgrok.training.presets import preset
-from modgrok.training.settings import HELP
+from modgrok.training.settings import SETTINGS
 
 KEYS = {
     "folder": "where the sweep is",
@@ -38,6 +37,10 @@ A setting takes one value, several with commas (0.5,1,2), or a range: 0.001:0.1:
 in their logarithm, 0.2:0.8:4 four evenly spaced ones. A sweep that was stopped goes on when it is called again."""
 
 
+SWEPT = [each for each in SETTINGS.values() if each.name != "snapshots"]
+"""Settings that may vary; a film is made of a single run."""
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2"')
@@ -52,19 +55,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Every setting of a training, as text that may list several values."""
-    usual = preset("power", "adamw")
-    for name in (name for name in HELP if name != "snapshots"):
-        default = "" if usual[name] is None else f" (default {usual[name]})"
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar="VALUES", help=HELP[name] + default)
+    for each in SWEPT:
+        parser.add_argument(each.flag, metavar="VALUES", help=each.full_help)
 
 
 def values_of(args: argparse.Namespace) -> dict[str, Any]:
     """What was given, as lists of numbers and words; a single value stands alone."""
-    usual = preset("power", "adamw") | {"mod": 0}
+    kinds: dict[str, Any] = {"mod": int} | {each.name: each.kind for each in SWEPT}
     found: dict[str, Any] = {}
-    for name in ("mod", *(name for name in HELP if name != "snapshots")):
+    for name, kind in kinds.items():
         if (text := getattr(args, name)) is not None:
-            values: list[Any] = read_values(text, int if usual[name] is None else type(usual[name]), name)
+            values: list[Any] = read_values(text, str if kind is bool else kind, name)
+            if kind is bool:
+                values = [{"true": True, "false": False}.get(word, word) for word in values]
             found[name] = values[0] if len(values) == 1 else values
     return found
 

@@ -21,11 +21,11 @@ from modgrok.experiments.sweeps import run_plan
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
-from modgrok.training.presets import preset
+from modgrok.training.run import Run
 from modgrok.training.run_folder import default_folder, load_config
-from modgrok.training.settings import CHOICES, HELP
+from modgrok.training.settings import REGISTRIES, SETTINGS
 from modgrok.training.steps import Metrics
-from modgrok.training.train import Run, train_config
+from modgrok.training.train import train_config
 
 RUN_KEYS = {
     "config": "every setting of the training",
@@ -54,16 +54,19 @@ KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_function(parser, 'the function, for example "n1 n2" or "(4n1 + n2^2)^3"')
-    usual = preset("power", "adamw") | {"model": "power"}
-    for name, text in HELP.items():
-        default = "" if usual[name] is None else f" (default {usual[name]})"
-        parser.add_argument(
-            f"--{name.replace('_', '-')}",
-            type=int if usual[name] is None else type(usual[name]),
-            choices=CHOICES.get(name),
-            default=argparse.SUPPRESS,
-            help=text + default,
-        )
+    for each in SETTINGS.values():
+        if each.kind is bool:
+            parser.add_argument(each.flag, action="store_true", default=argparse.SUPPRESS, help=each.help)
+        else:
+            words, open_to_more = each.words, each.name in REGISTRIES
+            parser.add_argument(
+                each.flag,
+                type=each.kind,
+                choices=None if open_to_more else words or None,
+                metavar="|".join(words) if open_to_more else None,
+                default=argparse.SUPPRESS,
+                help=each.full_help,
+            )
     parser.add_argument(
         "--seeds", type=int, metavar="N", help="train so many seeds at once, from --seed on: a sweep (docs/sweep.md)"
     )
@@ -108,7 +111,7 @@ def exit_code(result: Run | Sweep) -> int:
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     """What the command line asks for: a new experiment, or one that goes on, with more steps perhaps."""
-    given = {name: getattr(args, name) for name in HELP if hasattr(args, name)}
+    given = {name: getattr(args, name) for name in SETTINGS if hasattr(args, name)}
     if args.resume is not None:
         function = (args.expression, args.table, args.mod)
         if set(given) - {"steps"} or args.out or args.overwrite or function != (None, None, None):

@@ -20,6 +20,7 @@ from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import Ensemble, Task, TrainConfig, side_by_side
 from modgrok.training.diagnosis import diagnose, passed_at
 from modgrok.training.ensemble import chunk_size, device_memory, network_bytes, pick
+from modgrok.training.settings import SETTINGS
 from modgrok.training.steps import Metrics, Shape, repeatable_gradient
 
 LARGEST_PART = 64
@@ -49,7 +50,7 @@ def row_of(number: int, config: TrainConfig, curves: dict[str, np.ndarray]) -> d
     """A network by its number in the plan, with its curves."""
     return (
         {"network": number}
-        | config.to_json()
+        | config.row()
         | {name: curves[name][-1].item() for name in Metrics._fields}
         | {"memorised_at": passed_at(curves, "train_accuracy"), "grokked_at": passed_at(curves, "test_accuracy")}
         | {"outcome": diagnose(config, curves).outcome}
@@ -57,14 +58,15 @@ def row_of(number: int, config: TrainConfig, curves: dict[str, np.ndarray]) -> d
     )
 
 
-def kind(value: Any) -> pa.DataType:
-    return {int: pa.int64(), float: pa.float64()}.get(type(value), pa.string())
-
+KINDS = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+"""Of settings."""
 
 ROWS = pa.schema(
     [
         ("network", pa.int64()),
-        *((name, kind(value)) for name, value in TrainConfig("n1", 2, power=1).to_json().items()),
+        ("expression", pa.string()),
+        ("modulus", pa.int64()),
+        *((name, KINDS[each.kind]) for name, each in SETTINGS.items()),
         *(field for field in CURVES if field.name != "step"),
         ("memorised_at", pa.int64()),
         ("grokked_at", pa.int64()),

@@ -17,7 +17,8 @@ import numpy as np
 
 from modgrok.algebra.function import FunctionLike, read_function
 from modgrok.base.errors import InputError
-from modgrok.training.config import TrainConfig
+from modgrok.training.config import TrainConfig, setting_word
+from modgrok.training.settings import check_names
 
 LARGEST_SWEEP = 100_000
 
@@ -54,8 +55,7 @@ def plan_of(
     function: FunctionLike, mod: int | Iterable[int] | None, seeds: int | Iterable[int], **settings: Any
 ) -> SweepPlan:
     """The plan of a sweep; settings that are lists vary, and None is what suits the model."""
-    if unknown := sorted(set(settings) - SETTINGS):
-        raise InputError(f"a sweep has no setting {unknown[0]}; there are {', '.join(sorted(SETTINGS))}")
+    check_names(settings, "a sweep", SETTINGS)
     chosen = {"modulus": mod, **{name: value for name, value in settings.items() if value is not None}}
     first = chosen.pop("seed", 0)
     if is_list(first):
@@ -68,6 +68,7 @@ def plan_of(
         raise InputError(f"seeds is how many trainings each setting has, from 1 to {LARGEST_SWEEP:,}, got {seeds}")
     numbers = list(range(first, first + seeds)) if isinstance(seeds, int) else [int(seed) for seed in seeds]
     varied = {name: listed(name, value) for name, value in chosen.items() if is_list(value)}
+    words = {name: listed(name, [setting_word(name, value) for value in values]) for name, values in varied.items()}
     fixed = {name: value for name, value in chosen.items() if name not in varied}
     count = len(numbers) * int(np.prod([len(values) for values in varied.values()]))
     if count > LARGEST_SWEEP:
@@ -79,7 +80,7 @@ def plan_of(
         setting = fixed | dict(zip(varied, values, strict=True))
         p = setting.pop("modulus")
         configs += [TrainConfig.of(functions[p], p, seed=seed, **setting) for seed in numbers]
-    return SweepPlan(tuple(configs), {name: values for name, values in varied.items() if len(values) > 1}, numbers)
+    return SweepPlan(tuple(configs), {name: values for name, values in words.items() if len(values) > 1}, numbers)
 
 
 def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
@@ -93,7 +94,8 @@ def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
 
 
 def is_list(value: Any) -> bool:
-    return isinstance(value, Iterable) and not isinstance(value, str)
+    """Whether a setting lists values; an optimiser of optax is a tuple with names, and one value."""
+    return isinstance(value, Iterable) and not isinstance(value, str) and not hasattr(value, "_fields")
 
 
 def listed(name: str, values: Iterable[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -11,13 +12,13 @@ LARGEST_MODULUS, MOST_CELLS = 257, 1 << 17
 LONGEST_EXPRESSION = 4000
 LARGEST_UPLOAD, LARGEST_REQUEST = 1 << 22, 1 << 16
 LONGEST_QUEUE = 20
-MOST = {"steps": 200_000, "width": 4096, "snapshots": 200, "mul_width": 4096, "add_width": 8192, "depth": 4}
-"""Settings of trainings and compilations, and the most that each may be."""
+MOST = {"mul_width": 4096, "add_width": 8192}
+"""Settings of compilations, and the most that each may be; those of trainings say it themselves."""
 
 
-def limits() -> dict[str, int]:
-    """Every limit by the name of what it limits."""
-    return MOST | {
+def limits(trainings: Mapping[str, int]) -> dict[str, int]:
+    """Every limit by the name of what it limits; those of trainings are given."""
+    return {**trainings, **MOST} | {
         "modulus": LARGEST_MODULUS,
         "cells": MOST_CELLS,
         "expression": LONGEST_EXPRESSION,
@@ -41,8 +42,8 @@ def check_cells(sizes: tuple[int, ...]) -> None:
         )
 
 
-def check_settings(settings: dict[str, Any]) -> None:
-    for name, most in MOST.items():
+def check_settings(settings: Mapping[str, Any], limits: Mapping[str, int] = MOST) -> None:
+    for name, most in limits.items():
         value = settings.get(name)
         if isinstance(value, (int, float)) and value > most:
             raise InputError(

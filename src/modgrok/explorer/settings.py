@@ -16,7 +16,10 @@ from modgrok.training.config import TrainConfig
 from modgrok.training.optimisers import OPTIMISERS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import CONFIG, default_folder, difference, is_finished, is_running, load_config
-from modgrok.training.settings import CHOICES, HELP
+from modgrok.training.settings import SETTINGS, check_names
+
+MOST = {name: each.most for name, each in SETTINGS.items() if each.most is not None}
+"""How large a setting may be in the explorer."""
 
 
 def settings(params: Params) -> dict[str, Any]:
@@ -26,9 +29,9 @@ def settings(params: Params) -> dict[str, Any]:
         "optimisers": list(OPTIMISERS),
         "presets": {model: {name: preset(model, name) for name in OPTIMISERS} for model in trainable()},
         "own": {model: list(MODELS[model].settings()) for model in trainable()},
-        "choices": {name: list(words) for name, words in CHOICES.items()},
-        "help": HELP,
-        "limits": limits(),
+        "choices": {name: list(each.words) for name, each in SETTINGS.items() if each.words},
+        "help": {name: each.help for name, each in SETTINGS.items()},
+        "limits": limits(MOST),
         "version": __version__,
         "runs": str(params["runs"]),
     }
@@ -37,19 +40,18 @@ def settings(params: Params) -> dict[str, Any]:
 def asked_config(params: Params) -> TrainConfig:
     """The training that is asked for, as the command line would make it."""
     given = params.get("settings", {})
-    if unknown := [name for name in given if name not in HELP]:
-        raise InputError(f"there is no setting {str(unknown[0])[:40]!r}; there are {', '.join(HELP)}")
+    check_names(given, "a training")
     chosen = {name: typed(name, value) for name, value in given.items() if value is not None}
-    check_settings(chosen)
+    check_settings(chosen, MOST)
     return TrainConfig.of(asked_function(params, at_least=1), **chosen)
 
 
 def typed(name: str, value: Any) -> Any:
     """A setting as the command line reads it: a page's 5 is 5.0 where the setting is a fraction."""
-    usual = preset("power", "adamw").get(name)
-    if isinstance(usual, float) and isinstance(value, int) and not isinstance(value, bool):
+    kind = SETTINGS[name].kind
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if isinstance(usual, str) and not isinstance(value, str):
+    if kind is str and not isinstance(value, str):
         raise InputError(f"{name} must be a word, got {value!r}")
     return value
 
@@ -76,7 +78,7 @@ def resume_plan(params: Params) -> dict[str, Any]:
     """The same for a run that is there and goes on."""
     folder, steps = run_folder(params), params.get("steps")
     stored = load_config(folder)
-    check_settings({"steps": steps})
+    check_settings({"steps": steps}, MOST)
     config = stored if steps is None else replace(stored, steps=steps)
     if config.steps < stored.steps:
         raise InputError(f"the run has {stored.steps:,} steps, more than {config.steps:,}; ask for more")

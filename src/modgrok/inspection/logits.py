@@ -28,7 +28,7 @@ has it the other way round, on those rows.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -39,6 +39,7 @@ from jaxtyping import Bool, Complex, Float, Int
 from modgrok.base.results import Result, percent, plain_object
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
 from modgrok.inspection.order import Labels, named_order, order_of, witness_of
+from modgrok.networks.losses import LOSSES, losses_of_rows
 from modgrok.networks.network import Network
 from modgrok.networks.verification import answers, known_cells
 
@@ -234,6 +235,7 @@ def logits_view(
     the inputs is left out.
     """
     loss = str(network.settings.get("loss", "cross-entropy"))
+    loss = loss if loss in LOSSES else "cross-entropy"  # one that only the process that trained it knows
     count = network.rows * network.model.classes
     if count > LARGEST_LOGITS:
         why = f"the table has {count:,} logits, more than the {LARGEST_LOGITS:,} that are looked at"
@@ -268,7 +270,10 @@ def logits_view(
         variance=float(np.sum(centred**2)),
         key_frequencies=keys,
         loss=loss,
-        losses={name: means(LOSSES[loss](table, templates.answers), parts) for name, table in versions.items()},
+        losses={
+            name: means(losses_of_rows(LOSSES[loss], table, templates.answers), parts)
+            for name, table in versions.items()
+        },
         accuracies={name: means(table.argmax(axis=1) == templates.answers, parts) for name, table in versions.items()},
     )
 
@@ -289,7 +294,7 @@ def full_measures(
     own = logits[rows]
     parts = table_parts(rows, training)
     return {
-        "losses": {"full": means(LOSSES[loss](own, right), parts)},
+        "losses": {"full": means(losses_of_rows(LOSSES[loss], own, right), parts)},
         "accuracies": {"full": means(own.argmax(axis=1) == right, parts)},
     }
 
@@ -323,18 +328,3 @@ def key_frequencies_of(
 def means(values: np.ndarray, parts: Mapping[str, Bool[np.ndarray, "row"]]) -> dict[str, float]:
     """The mean over each part of the rows that is not empty."""
     return {name: float(values[part].mean()) for name, part in parts.items() if part.any()}
-
-
-def cross_entropy(logits: Float[np.ndarray, "row class"], answers: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
-    """-log of the softmax's share for the answer."""
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    return np.asarray(np.log(np.exp(shifted).sum(axis=1)) - shifted[np.arange(len(answers)), answers])
-
-
-def squared_error(logits: Float[np.ndarray, "row class"], answers: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
-    """Mean squared distance to the one-hot of the answer."""
-    return np.asarray(np.mean((logits - np.eye(logits.shape[1])[answers]) ** 2, axis=1))
-
-
-LOSSES: dict[str, Callable[..., Float[np.ndarray, "row"]]] = {"mse": squared_error, "cross-entropy": cross_entropy}
-"""As `training.losses`, over the classes that have places, on the host."""

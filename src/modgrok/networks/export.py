@@ -1,6 +1,6 @@
 """Compiled and trained networks in other people's tools: ONNX and PyTorch.
 
-Both exports compute the logits of `Network.logits`: `onnx_graph` and `torch_source` spell every model out once more.
+Both exports compute the logits of `Network.logits`: a model says how (`Model.onnx`, `Model.torch`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 from modgrok.base.errors import InputError
 from modgrok.base.files import whole_file
 from modgrok.base.results import Result
-from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
-from modgrok.networks.onnx_graph import onnx_model
+from modgrok.networks.onnx_graph import Graph
 from modgrok.networks.verification import NetworkLike, as_network
 
 FORMATS = {"onnx": ".onnx", "torch": ".py"}
@@ -75,8 +74,9 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     """One file with the graph of `onnx_graph`."""
     if find_spec("onnx") is None:
         raise InputError("exporting to ONNX needs the package onnx; install it with: pip install 'modgrok[onnx]'")
-    params = network.circuit if isinstance(network.params, (Circuit, Expert)) else network.params
-    file = onnx_model(network.model, params, network.statistics, network.dtype, network.title)
+    graph = Graph(network.dtype)
+    network.model.onnx(graph, network.params, network.statistics)
+    file = graph.file(network.model.variables, network.model.classes, network.title)
     with whole_file(path) as temporary:
         temporary.write_bytes(file)
     return [path]

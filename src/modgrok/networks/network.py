@@ -29,9 +29,9 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_text
 from modgrok.base.results import Result, field_values, html_table, plain
 from modgrok.base.stores import write_tensors
-from modgrok.networks.circuit import Circuit, Expert, single
+from modgrok.networks.circuit import Circuit, single
 from modgrok.networks.description import ExpertPlan
-from modgrok.networks.models import CircuitModel, Model, Rows, Statistics
+from modgrok.networks.models import CircuitModel, Model, Power, Rows, Statistics
 from modgrok.networks.models.base import check_statistics
 from modgrok.networks.torch_source import import_module_file, torch_source
 from modgrok.proofs.proof import Proof
@@ -124,9 +124,9 @@ class Network(Result):
     @property
     def circuit(self) -> Circuit:
         """The network as a circuit of experts; an `InputError` for a model that is none."""
-        if isinstance(self.params, Circuit):
+        if isinstance(self.model, CircuitModel):
             return self.params
-        if isinstance(self.params, Expert):
+        if isinstance(self.model, Power):
             return single(self.params)
         raise InputError(
             f"the model {self.model.name} is not a circuit of two-layer experts, which this needs; "

@@ -15,7 +15,7 @@ import numpy as np
 
 from modgrok.networks.circuit import Circuit as Wired
 from modgrok.networks.circuit import single
-from modgrok.networks.models import Mlp
+from modgrok.networks.models import CircuitModel, Mlp, Power
 from modgrok.networks.network import Network
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
@@ -86,11 +86,13 @@ def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex |
 def kernel_circuit(network: Network) -> Circuit:
     """The network in the kernel's own form; `NoProof` for models whose rounding it cannot bound."""
     sizes = tuple(network.model.residues)
-    if isinstance(network.model, Mlp):
+    if type(network.model) is Mlp:
         if network.model.norm != "none":
             raise NoProof(f"the kernel has no bound for {network.model.norm} normalisation")
+        if jax.tree.leaves(network.params.biases) or network.model.bias:
+            raise NoProof("the kernel has no bound for the rounding of biases")
         return Circuit((mlp_expert(network.model, network.params, sizes),), (tuple(range(len(sizes))),), sizes)
-    if network.model.name not in ("power", "circuit"):
+    if type(network.model) not in (Power, CircuitModel):  # a class of the same name may compute something else
         raise NoProof(f"the kernel has no bound for the rounding of a {network.model.name}")
     wired = network.params if isinstance(network.params, Wired) else single(network.params)
     if {np.asarray(expert.embed).dtype for expert in wired.experts} != {np.asarray(wired.betas).dtype}:

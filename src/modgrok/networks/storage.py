@@ -14,7 +14,7 @@ file that does not fit would give wrong answers and no error. Files of format 1 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any
 
@@ -164,8 +164,13 @@ def model_from(stored: Mapping[str, Any]) -> Model:
     """The model that a file names, with its sizes."""
     kind = MODELS.get(stored["name"])
     if kind is None:
-        raise InputError(f"its model is {stored['name']!r}; this modgrok has {', '.join(MODELS)}")
-    settings = {field.name: setting(field.name, str(field.type), stored[field.name]) for field in fields(kind)}
+        known = ", ".join(MODELS)
+        raise InputError(f"its model is {stored['name']!r}; this modgrok has {known}; mg.register gives it others")
+    settings = {  # a file of an earlier version lacks what its model did not have then
+        field.name: setting(field.name, type_name(field.type), stored[field.name])
+        for field in fields(kind)
+        if field.name in stored or field.default is MISSING or field.name in ("residues", "classes")
+    }
     if kind is CircuitModel:
         settings["experts"] = tuple(ExpertSizes(*sizes) for sizes in settings["experts"])
         check_terms(settings["experts"], settings["wires"])
@@ -175,12 +180,19 @@ def model_from(stored: Mapping[str, Any]) -> Model:
     return kind(**settings)
 
 
+def type_name(kind: object) -> str:
+    """The type of a field as text, which it is not in a class that was written in a notebook."""
+    return kind.__name__ if isinstance(kind, type) else str(kind)
+
+
 def setting(name: str, kind: str, stored: Any) -> Any:
     """A setting of a model, if the file has it in the type that the model declares; lists are the tuples they were."""
     if stored is None and kind.endswith("| None"):
         return None
     if kind == "str":
         return of_kind(stored, name, str)
+    if kind == "bool":
+        return of_kind(stored, name, bool)
     if kind == "float":
         return finite_number(stored, name)
     return whole_number(stored, name) if kind.startswith("int") else frozen(stored, name)
@@ -243,8 +255,8 @@ def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     if settings.get("norm") == "batch":
         raise InputError("it was trained with batch normalisation, whose statistics format 1 did not keep; train again")
     function, kind = from_expression(settings["expression"], settings["modulus"]), MODELS[about["model"]]
-    declared = {field.name: str(field.type) for field in fields(kind)}
-    chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings()}
+    declared = {field.name: type_name(field.type) for field in fields(kind)}
+    chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings() if name in settings}
     model = kind(function.sizes, function.values, **chosen)
     leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
     found = [checked_leaf(name, tensor(name), leaf.shape) for name, leaf in ((name_1(p), leaf) for p, leaf in leaves)]

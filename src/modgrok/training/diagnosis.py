@@ -1,7 +1,7 @@
 """What became of a training, in words, with the likely cause and what to try.
 
-The rules read the measured curves alone. A network that answers 0 everywhere has mean squared error exactly 1/p
-(the one-hot has length 1, averaged over p classes) and cross-entropy log p: weights that decay to zero end there.
+The rules read the measured curves alone. A network that answers 0 everywhere has a loss of its own (1/p in squared
+error, log p in cross-entropy): weights that decay to zero end there.
 Passing 99 % on the training rows is memorising; passing it on the test rows too is generalising, and grokking when it
 comes later.
 """
@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite, log
+from math import isfinite, nan
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.base.results import percent
+from modgrok.networks.losses import LOSSES, blank_loss
 from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
 
@@ -47,7 +48,7 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     finite = all(isfinite(last[name]) for name in ("train_loss", *measured))
     if not finite or last["train_loss"] > 10 * curves["train_loss"][0]:
         return diverged(config, curves)
-    if last["train_loss"] > 0.99 * blank_loss(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
+    if last["train_loss"] > 0.99 * blank(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
         return collapsed(config, last)
     if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= LEARNED:
         text = f"Fits the whole table ({percent(last['train_accuracy'])} of its rows); there are no test rows."
@@ -59,9 +60,19 @@ def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
     return memorised(config, last) if last["train_accuracy"] >= LEARNED else underfit(config, last)
 
 
-def blank_loss(config: TrainConfig) -> float:
-    """The loss of a network that answers 0 everywhere."""
-    return log(config.modulus) if config.loss == "cross-entropy" else 1 / config.modulus
+def blank(config: TrainConfig) -> float:
+    """The loss of a network that answers 0 everywhere; NaN where the loss is an object that is not here."""
+    return blank_loss(LOSSES[config.loss], config.modulus) if config.loss in LOSSES else nan
+
+
+def shown(config: TrainConfig, name: str) -> str:
+    """A rate in parentheses; nothing where it is inside the optimiser."""
+    return f" ({getattr(config, name):g})" if name in config.rates else ""
+
+
+def quarter(config: TrainConfig, name: str) -> str:
+    """What to try in place of a rate that is too large."""
+    return f"{getattr(config, name) / 4:g}" if name in config.rates else "a quarter of that"
 
 
 def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
@@ -71,8 +82,8 @@ def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
     return Diagnosis(
         "diverged",
         f"Diverged: by step {step} the training loss was more than ten times what it began with, or not a number. "
-        f"Likely cause: a learning rate too large ({config.learning_rate:g}) or initial weights too large "
-        f"(init_scale {config.init_scale:g}); try a learning rate of {config.learning_rate / 4:g}.",
+        f"Likely cause: a learning rate too large{shown(config, 'learning_rate')} or initial weights too large "
+        f"(init_scale {config.init_scale:g}); try a learning rate of {quarter(config, 'learning_rate')}.",
     )
 
 
@@ -80,9 +91,9 @@ def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
     return Diagnosis(
         "collapsed",
         f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
-        f"and 0 itself has {blank_loss(config):.5f}). Likely cause: weight decay too strong ({config.weight_decay:g}), "
+        f"and 0 itself has {blank(config):.5f}). Likely cause: weight decay too strong{shown(config, 'weight_decay')}, "
         f"or initial weights too small (init_scale {config.init_scale:g}); "
-        f"try a weight decay of {config.weight_decay / 4:g}.",
+        f"try a weight decay of {quarter(config, 'weight_decay')}.",
     )
 
 
@@ -133,9 +144,9 @@ def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
 
 
 def underfit(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+    both = f" ({config.weight_decay:g}, with learning rate {config.learning_rate:g})" if config.rates else ""
     return Diagnosis(
         "underfit",
         f"Stuck: {percent(last['train_accuracy'])} of the training rows and no longer improving. Likely cause: too "
-        f"narrow (width {config.width}; try {4 * config.width}) or weight decay too strong "
-        f"({config.weight_decay:g}, with learning rate {config.learning_rate:g}).",
+        f"narrow (width {config.width}; try {4 * config.width}) or weight decay too strong{both}.",
     )

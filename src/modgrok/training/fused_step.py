@@ -70,7 +70,7 @@ def wanted(networks: int) -> bool:
     )
 
 
-def applies(model: Model, loss: str) -> bool:
+def applies(model: Model, loss: object) -> bool:
     """Whether the kernels compute this network's gradient: x² of two variables, a square table, mean squared error."""
     return (
         isinstance(model, Power)

@@ -1,62 +1,55 @@
-"""By which steps training goes: optimisers."""
+"""By which steps training goes: optimisers.
+
+An optimiser is a function of the settings that it takes, under their names; they are traced, so that one compilation
+serves all their values. An `optax.GradientTransformation` is one, too: it has its rates inside, and no settings.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from inspect import signature
+from typing import Any, TypeAlias
 
 import jax
 import optax
-from jaxtyping import Array
+from jaxtyping import Array, Float
+
+from modgrok.base.errors import InputError
+from modgrok.base.objects import Registry
+
+Rate: TypeAlias = Float[Array, ""]
+Optimiser: TypeAlias = Callable[..., optax.GradientTransformation] | optax.GradientTransformation
 
 
-@runtime_checkable
-class Rates(Protocol):
-    """What an optimiser is set by; a `training.Hyper` has it."""
-
-    @property
-    def learning_rate(self) -> Array: ...
-    @property
-    def weight_decay(self) -> Array: ...
-    @property
-    def beta1(self) -> Array: ...
-    @property
-    def beta2(self) -> Array: ...
-    @property
-    def eps(self) -> Array: ...
+def adamw(learning_rate: Rate, weight_decay: Rate, beta1: Rate, beta2: Rate, eps: Rate) -> optax.GradientTransformation:
+    return optax.adamw(learning_rate, b1=beta1, b2=beta2, eps=eps, weight_decay=weight_decay)
 
 
-def adamw(rates: Rates) -> optax.GradientTransformation:
-    return optax.adamw(
-        rates.learning_rate, b1=rates.beta1, b2=rates.beta2, eps=rates.eps, weight_decay=rates.weight_decay
-    )
-
-
-def adam(rates: Rates) -> optax.GradientTransformation:
+def adam(learning_rate: Rate, beta1: Rate, beta2: Rate, eps: Rate) -> optax.GradientTransformation:
     """Without weight decay."""
-    return optax.adam(rates.learning_rate, b1=rates.beta1, b2=rates.beta2, eps=rates.eps)
+    return optax.adam(learning_rate, b1=beta1, b2=beta2, eps=eps)
 
 
-def adam_l2(rates: Rates) -> optax.GradientTransformation:
+def adam_l2(
+    learning_rate: Rate, weight_decay: Rate, beta1: Rate, beta2: Rate, eps: Rate
+) -> optax.GradientTransformation:
     """Adam with weight decay added to the gradient, where its denominator undoes it: what AdamW was made to replace."""
-    adam = optax.adam(rates.learning_rate, b1=rates.beta1, b2=rates.beta2, eps=rates.eps)
-    return optax.chain(optax.add_decayed_weights(rates.weight_decay), adam)
+    return optax.chain(optax.add_decayed_weights(weight_decay), adam(learning_rate, beta1, beta2, eps))
 
 
-def sgd(rates: Rates) -> optax.GradientTransformation:
+def sgd(learning_rate: Rate, weight_decay: Rate, beta1: Rate) -> optax.GradientTransformation:
     """Gradient descent with momentum beta1; weight decay is added to the gradient."""
-    descent = optax.sgd(rates.learning_rate, momentum=rates.beta1)
-    return optax.chain(optax.add_decayed_weights(rates.weight_decay), descent)
+    return optax.chain(optax.add_decayed_weights(weight_decay), optax.sgd(learning_rate, momentum=beta1))
 
 
-def muon(rates: Rates) -> optax.GradientTransformation:
+def muon(learning_rate: Rate, weight_decay: Rate, beta1: Rate, beta2: Rate) -> optax.GradientTransformation:
     """Momentum beta1, orthogonalised, for every matrix; AdamW with the same rates for vectors."""
     return optax.contrib.muon(
-        rates.learning_rate,
-        beta=rates.beta1,
-        weight_decay=rates.weight_decay,
-        adam_b1=rates.beta1,
-        adam_b2=rates.beta2,
+        learning_rate,
+        beta=beta1,
+        weight_decay=weight_decay,
+        adam_b1=beta1,
+        adam_b2=beta2,
         muon_weight_dimension_numbers=matrix_axes,
     )
 
@@ -67,10 +60,30 @@ def matrix_axes(params: Any) -> Any:
     return jax.tree.map(lambda leaf: numbers(leaf.ndim - 2, leaf.ndim - 1) if leaf.ndim > 1 else None, params)
 
 
-OPTIMISERS: dict[str, Callable[[Rates], optax.GradientTransformation]] = {
-    "adamw": adamw,
-    "adam": adam,
-    "adam-l2": adam_l2,
-    "sgd": sgd,
-    "muon": muon,
-}
+OPTIMISERS: Registry[Optimiser] = Registry(
+    "optimiser", {"adamw": adamw, "adam": adam, "adam-l2": adam_l2, "sgd": sgd, "muon": muon}
+)
+
+
+def rates_of(optimiser: Optimiser) -> tuple[str, ...]:
+    """The settings that an optimiser takes; none for one that is made already.
+
+    >>> rates_of(sgd), rates_of(optax.lion(0.001))
+    (('learning_rate', 'weight_decay', 'beta1'), ())
+    """
+    if isinstance(optimiser, optax.GradientTransformation):
+        return ()
+    if not callable(optimiser):
+        raise InputError(
+            f"an optimiser must be {' or '.join(OPTIMISERS.words())}, one of optax, or a function that makes one, "
+            f"got {type(optimiser).__name__}; optax.lion(1e-3), say"
+        )
+    return tuple(signature(optimiser).parameters)
+
+
+def optimiser_with(optimiser: str | Optimiser, settings: object) -> optax.GradientTransformation:
+    """The optimiser with the rates that it takes from some settings, which have them as attributes."""
+    made = OPTIMISERS.thing(optimiser)
+    if isinstance(made, optax.GradientTransformation):
+        return made
+    return made(**{name: getattr(settings, name) for name in rates_of(made)})

@@ -7,31 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from modgrok.networks.models import MODELS
+from modgrok.networks.models import MODELS, model_name
+from modgrok.training.optimisers import OPTIMISERS, rates_of
+from modgrok.training.settings import SETTINGS
 
-DEFAULTS: dict[str, Any] = {
-    "model": "power",
-    "width": 500,
-    "power": None,
-    "steps": 1000,
-    "learning_rate": 0.005,
-    "weight_decay": 5.0,
-    "beta1": 0.9,
-    "beta2": 0.98,
-    "eps": 1e-8,
-    "fraction": 0.5,
-    "init_scale": 0.5,
-    "seed": 0,
-    "metrics_every": 10,
-    "snapshots": 0,
-    "order": "auto",
-    "depth": 2,
-    "activation": "relu",
-    "norm": "none",
-    "dropout": 0.0,
-    "loss": "mse",
-    "optimiser": "adamw",
-}
+DEFAULTS: dict[str, Any] = {name: each.default for name, each in SETTINGS.items()}
 """Of the paper's network. What the paper calls Adam with weight decay 5 is AdamW with β = (0.9, 0.98)."""
 
 OF_MODEL: dict[str, dict[str, Any]] = {
@@ -50,17 +30,14 @@ OF_MODEL: dict[str, dict[str, Any]] = {
 
 OF_OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
     "power": {
-        "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 50.0, "weight_decay": 2e-6, "steps": 5000},
         "muon": {"learning_rate": 0.01, "weight_decay": 1.0, "beta1": 0.95},
     },
     "mlp": {
-        "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 0.5, "weight_decay": 1e-3, "steps": 5000},
         "muon": {"learning_rate": 0.1, "weight_decay": 0.2, "beta1": 0.95, "steps": 2000},
     },
     "transformer": {
-        "adam": {"weight_decay": 0.0},
         "sgd": {"learning_rate": 0.05, "weight_decay": 1e-3, "steps": 10000},
         "muon": {"norm": "layer", "learning_rate": 0.01, "weight_decay": 0.6, "beta1": 0.95, "steps": 1000},
     },
@@ -70,6 +47,11 @@ OF_OPTIMISER: dict[str, dict[str, dict[str, Any]]] = {
 
 def preset(model: str, optimiser: str) -> dict[str, Any]:
     """Every setting of a training with this model and optimiser; a model without presets has its class's defaults."""
-    own = {name: getattr(MODELS[model], name) for name in MODELS[model].settings() if name in DEFAULTS}
-    chosen = OF_MODEL.get(model, own if model != "power" else {})
-    return DEFAULTS | chosen | OF_OPTIMISER.get(model, {}).get(optimiser, {}) | {"model": model, "optimiser": optimiser}
+    name = model_name(model)
+    kind = MODELS.get(name)
+    own = () if kind is None or name == "power" else kind.settings()
+    chosen = OF_MODEL.get(name, {each: getattr(kind, each) for each in own if each in DEFAULTS})
+    chosen = chosen | OF_OPTIMISER.get(name, {}).get(optimiser, {}) | {"model": model, "optimiser": optimiser}
+    if optimiser in OPTIMISERS and "weight_decay" not in rates_of(OPTIMISERS[optimiser]):
+        chosen["weight_decay"] = 0.0
+    return DEFAULTS | chosen

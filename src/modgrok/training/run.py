@@ -83,10 +83,8 @@ class Measured:
     def about(self) -> str:
         """Model, width, optimiser, rate and decay, in words."""
         config = self.config
-        return (
-            f"{config.model} of width {config.width}, {config.optimiser} at {config.learning_rate:g}, "
-            f"decay {config.weight_decay:g}"
-        )
+        rates = f" at {config.learning_rate:g}, decay {config.weight_decay:g}" if config.rates else ""
+        return f"{config.model} of width {config.width}, {config.optimiser}{rates}"
 
     @property
     def outcome(self) -> str:

@@ -33,6 +33,7 @@ from modgrok.base.results import field_values
 from modgrok.base.stores import DamagedError, read_object, write_object
 from modgrok.networks.storage import WEIGHTS
 from modgrok.training.config import TrainConfig
+from modgrok.training.settings import REGISTRIES
 from modgrok.training.snapshots import SNAPSHOTS
 
 CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
@@ -88,6 +89,8 @@ def load_config(folder: Path) -> TrainConfig:
     try:
         if "function" in stored:
             stored |= {"function": load_function(folder, stored)}
+        for name, registry in REGISTRIES.items():
+            registry.expect(stored.get(name))
         return TrainConfig(**stored)
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedError(f"{folder / CONFIG} is not the config of a run ({error}); {remedy}") from None

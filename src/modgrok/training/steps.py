@@ -8,29 +8,30 @@ periodicity is measured) is traced, so that one compilation serves it. A trainin
     state, metrics  = advance_and_measure(shape, hyper, examples, state, steps)      # as often as wanted
 
 and where it is measured has no influence on the numbers. The network is one of `networks.models`, loss and optimiser
-are ones of `training.losses` and `training.optimisers`.
+are ones of `networks.losses` and `training.optimisers`, or objects of the user's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, make_dataclass
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
 
 from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
+from modgrok.networks.losses import LOSSES, Loss
 from modgrok.networks.models import Model, Rows, Statistics
 from modgrok.training import fused_step
 from modgrok.training.data import known_rows, residue_groups, shuffled_rows, table_inputs
-from modgrok.training.losses import LOSSES
-from modgrok.training.optimisers import OPTIMISERS
+from modgrok.training.optimisers import Optimiser, optimiser_with
+from modgrok.training.settings import TRACED
 
 BLOCK_BYTES = {"cpu": 1 << 21, "gpu": 1 << 28}
 """Hidden activations held at once: on a CPU training is fastest while they stay in its caches."""
@@ -62,8 +63,8 @@ class Shape:
     model: Model
     train_rows: int
     gradient: str = "scatter"
-    loss: str = "mse"
-    optimiser: str = "adamw"
+    loss: str | Loss = "mse"
+    optimiser: str | Optimiser = "adamw"
     known: int | None = None
 
     @property
@@ -82,19 +83,27 @@ class Shape:
         return max(1, BLOCK_BYTES["cpu" if on_cpu() else "gpu"] // (4 * self.model.width))
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Hyper:
-    """Hyper-parameters of one network as scalars, or of an ensemble as arrays with an axis `net`."""
+if TYPE_CHECKING:
 
-    seed: Int[Array, "*net"]
-    train_rows: Int[Array, "*net"]
-    learning_rate: Float[Array, "*net"]
-    weight_decay: Float[Array, "*net"]
-    beta1: Float[Array, "*net"]
-    beta2: Float[Array, "*net"]
-    eps: Float[Array, "*net"]
-    init_scale: Float[Array, "*net"]
+    class Hyper:
+        """Every setting that is traced, as an attribute, and `train_rows`."""
+
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+
+        def __init__(self, *values: Num[Array, "*net"]) -> None: ...
+        def __getattr__(self, name: str) -> Num[Array, "*net"]: ...
+
+else:
+    Hyper = make_dataclass(
+        "Hyper",
+        [(name, Num[Array, "*net"]) for name in ("seed", "train_rows", *(n for n in TRACED if n != "seed"))],
+        namespace={
+            "__module__": __name__,
+            "__doc__": "Hyper-parameters of one network as scalars, or of an ensemble as arrays with an axis `net`.",
+        },
+        frozen=True,
+    )
+    jax.tree_util.register_dataclass(Hyper)
 
 
 class Examples(NamedTuple):
@@ -145,7 +154,7 @@ def start(
         groups = residue_groups(shuffled, shape.train_rows, shape.model.residues)
     if params is None:
         params = shape.model.init(hyper.init_scale, key=init_key)
-    state = State(params, OPTIMISERS[shape.optimiser](hyper).init(params), jnp.int32(0))
+    state = State(params, optimiser_with(shape.optimiser, hyper).init(params), jnp.int32(0))
     return Examples(table, shuffled, groups, places), state
 
 
@@ -157,7 +166,7 @@ def split_of(seed: Int[Array, ""] | int, rows: int) -> Int[Array, "row"]:
 
 def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""] | int) -> State:
     """`steps` full-batch steps. The number is traced: one compilation serves segments of any length."""
-    optimiser = OPTIMISERS[shape.optimiser](hyper)
+    optimiser = optimiser_with(shape.optimiser, hyper)
     gradient_at = (fused_gradient if shape.gradient == "fused" else block_gradient)(shape, hyper, examples)
 
     def step(_: Any, state: State) -> State:
@@ -180,12 +189,12 @@ def repeated(step: Callable[[Any, State], State], steps: Int[Array, ""] | int, s
 
 def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:
     """The gradient of any model's loss at a state, by JAX, a block of rows at a time."""
-    blocks = training_blocks(shape, hyper, examples)
+    blocks, loss = training_blocks(shape, hyper, examples), LOSSES.thing(shape.loss)
 
     def block_loss(params: Any, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
         rows = Rows(block.inputs, examples.groups, block.weights)
         logits = shape.model.apply(params, rows, key=key)
-        return jnp.sum(block.weights * LOSSES[shape.loss](logits, block.targets))
+        return jnp.sum(block.weights * loss(logits, block.targets))
 
     return lambda state: summed_gradient(block_loss, state.params, blocks, dropout_key(hyper, state.step))
 
@@ -258,7 +267,7 @@ def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metr
         targets = examples.table[rows]
         inputs = Rows(table_inputs(rows, shape.model.residues))
         logits = shape.model.apply(params, inputs, statistics=statistics)
-        losses = LOSSES[shape.loss](logits, targets)
+        losses = LOSSES.thing(shape.loss)(logits, targets)
         hits = (jnp.argmax(logits, axis=-1) == targets) & ~jnp.isnan(losses)  # argmax gives NaN an answer
         train = place < hyper.train_rows
         test = ~train & (place < shape.rows)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -17,14 +19,18 @@ from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_parquet
 from modgrok.base.stores import DamagedError, set_aside
+from modgrok.networks.losses import Loss
+from modgrok.networks.models import Model
 from modgrok.networks.network import Network
 from modgrok.training.checkpoints import CURVES, Training, begin, load_checkpoint, save_checkpoint
-from modgrok.training.config import Task, TrainConfig
+from modgrok.training.config import Task, TrainConfig, setting_word
 from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
+from modgrok.training.optimisers import Optimiser
 from modgrok.training.run import Run, load_run, write_run
-from modgrok.training.run_folder import CHECKPOINT, METRICS, is_finished, load_config, owned
+from modgrok.training.run_folder import CHECKPOINT, METRICS, difference, is_finished, load_config, owned
+from modgrok.training.settings import SETTINGS, check_names, described, parameters
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
 
 SECONDS_BETWEEN_METRICS = 1.0
@@ -37,27 +43,6 @@ def train(
     function: FunctionLike,
     mod: int | None = None,
     *,
-    model: str = "power",
-    width: int | None = None,
-    power: int | None = None,
-    depth: int | None = None,
-    activation: str | None = None,
-    norm: str | None = None,
-    dropout: float | None = None,
-    loss: str | None = None,
-    optimiser: str = "adamw",
-    steps: int | None = None,
-    learning_rate: float | None = None,
-    weight_decay: float | None = None,
-    beta1: float | None = None,
-    beta2: float | None = None,
-    eps: float | None = None,
-    fraction: float | None = None,
-    init_scale: float | None = None,
-    seed: int | None = None,
-    metrics_every: int | None = None,
-    snapshots: int | None = None,
-    order: str | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
@@ -65,6 +50,7 @@ def train(
     log: str | None = None,
     on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
+    **settings: Any,
 ) -> Run:
     """Train a network on a part of a function's table, and measure what it learns.
 
@@ -73,18 +59,6 @@ def train(
             .csv, .npy or .parquet file; or a Python function of residues (`algebra.function`). Cells of a table that
             are unknown neither train nor test: the network predicts them.
         mod: the modulus; of a table, the number of its values.
-        model: "power" (the paper's two-layer network), "mlp" or "transformer".
-        width, power, depth, activation, norm, dropout: of the model; None is what suits it.
-        loss: "mse" or "cross-entropy".
-        optimiser: "adamw", "adam", "adam-l2", "sgd" or "muon".
-        steps: full-batch steps.
-        learning_rate, weight_decay, beta1, beta2, eps: of the optimiser.
-        fraction: share of the table to train on; the rest is for testing.
-        init_scale: size of the initial weights.
-        seed: of the split and of the initial weights.
-        metrics_every: steps between measurements.
-        snapshots: how many networks to keep on the way, at logarithmically spaced steps: `run.at(step)`.
-        order: order of residues in which periodicity is measured; None finds the function's own.
         out: folder of the run, which goes on where an earlier sitting stopped; None keeps the run in memory.
         overwrite: replace the run that is in the folder.
         checkpoint_seconds: least time between checkpoints.
@@ -92,6 +66,8 @@ def train(
         log: "tensorboard" or "wandb": write the metrics for these tools into the folder, too.
         on_point: called at every measured step with a `Point`.
         stop: asked at every measured step whether to stop.
+        settings: those of `TrainConfig`; None is what suits the model and the optimiser. Model, loss and optimiser are
+            words, or objects: of a class that inherits from `mg.Model`, a function of (logits, targets), one of optax.
 
     Returns:
         The `Run`: `metrics`, `plot()`, `network`, `at(step)`, `inspect()`, `diagnosis`, `expected`, `final`.
@@ -100,10 +76,9 @@ def train(
     >>> run.step, run.network([1, 2]).shape
     (20, (5,))
     """
-    settings = {k: v for k, v in locals().items() if v is not None and k in TrainConfig.__dataclass_fields__}
-    config = TrainConfig.of(settings.pop("function"), mod, **settings)
+    check_names(settings, "train", (*SETTINGS, *OPTIONS))
     return train_config(
-        config,
+        TrainConfig.of(function, mod, **settings),
         out,
         overwrite=overwrite,
         checkpoint_seconds=checkpoint_seconds,
@@ -114,21 +89,47 @@ def train(
     )
 
 
+def with_settings(verb: Callable[..., Run]) -> tuple[str, ...]:
+    """Show every setting in the signature and the docstring of a verb; returns the verb's own options."""
+    shown = signature(verb)
+    own = [each for each in shown.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    inner = [each for each in own if each.kind is each.KEYWORD_ONLY]
+    outer = [each for each in own if each.kind is not each.KEYWORD_ONLY]
+    verb.__signature__ = shown.replace(parameters=[*outer, *parameters(), *inner])  # type: ignore[attr-defined]
+    verb.__doc__ = (verb.__doc__ or "").replace("\n    Returns:", f"\n    Settings:\n{described()}\n\n    Returns:")
+    return tuple(each.name for each in own)
+
+
+OPTIONS = with_settings(train)
+
+
 def resume(
     folder: str | Path,
     *,
     steps: int | None = None,
+    model: Model | None = None,
+    loss: Loss | None = None,
+    optimiser: Optimiser | None = None,
     checkpoint_seconds: float = 10.0,
     live: bool | None = None,
     log: str | None = None,
     on_point: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> Run:
-    """Go on with the run in a folder, to more steps if they are given; the rest as in `train`."""
+    """Go on with the run in a folder, to more steps if they are given; the rest as in `train`.
+
+    A run that was trained with an object in place of a word needs it again: `model`, `loss`, `optimiser`.
+    """
+    given: dict[str, Any] = {"model": model, "loss": loss, "optimiser": optimiser, "steps": steps}
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        setting_word(name, value)  # now the config's words mean something
     config = load_config(Path(folder))
-    config = config if steps is None else replace(config, steps=steps)
+    again = replace(config, **given)
+    if words := difference(config, again):
+        raise InputError(f"{folder} holds another {words}; give what it began with, or mg.register yours by that name")
     return train_config(
-        config, folder, checkpoint_seconds=checkpoint_seconds, live=live, log=log, on_point=on_point, stop=stop
+        again, folder, checkpoint_seconds=checkpoint_seconds, live=live, log=log, on_point=on_point, stop=stop
     )
 
 
@@ -160,6 +161,8 @@ def train_config(
     check_memory(task.shape)
     console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
+    if folder is not None and (own := config.own_objects()):
+        console.print(needed_again(config, folder, own), soft_wrap=True)
     with (
         nullcontext() if folder is None else owned(config, folder, overwrite=overwrite),
         live_view(config, console) if shown else nullcontext() as view,
@@ -167,6 +170,13 @@ def train_config(
     ):
         watchers = [watcher for watcher in (view, logger, on_point, on_look) if watcher is not None]
         return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, stop or (lambda: False))
+
+
+def needed_again(config: TrainConfig, folder: Path, own: Sequence[str]) -> str:
+    """What the folder of a run cannot hold, and how it goes on all the same."""
+    what = " and ".join(f"the {name} {getattr(config, name)}" for name in own)
+    again = ", ".join(f"{name}=…" for name in own)
+    return f"{what}: no file holds it; in another process go on with mg.resume({str(folder)!r}, {again})"
 
 
 def sitting(

@@ -5,14 +5,14 @@ and `classes` are settings of a training under the same names, so a new model is
 
     @dataclass(frozen=True)
     class Toy(Model):
-        name = "toy"
         width: int = 16
-        def init(self, scale, *, key): ...                  # untrained weights, any pytree
-        def apply(self, params, rows, ...): ...             # logits of many rows
-        def blocks(self, params): ...                       # the weights whose periodicity is measured
-        def activations(self): ...                          # numbers a row leaves in memory
+        def init(self, scale, *, key): ...                  # untrained weights, with an `embed` and a `readout`
+        def apply(self, params, rows, **_): ...             # logits of many rows
 
-and an entry in `networks.models.MODELS`. Training, measuring, saving, loading, verifying and asking it follow.
+`mg.train(…, model=Toy(width=32))` trains it; `mg.register("toy", model=Toy)`, or an entry in `networks.models.MODELS`,
+gives it a name. Training, measuring, saving, loading, verifying and asking it follow. Where its weights are not an
+embedding (variable, residue, width) and a readout, it says itself which `blocks` of them are measured and what its
+`norms` are; one that can be exported says how (`onnx`, `torch`).
 
 Inputs are residues: embeddings are gathered, never multiplied by one-hots.
 """
@@ -29,6 +29,7 @@ from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Weights
+from modgrok.networks.onnx_graph import Graph
 
 
 class Rows(NamedTuple):
@@ -73,12 +74,20 @@ class Inside(NamedTuple):
 
 @dataclass(frozen=True)
 class Model:
-    """residues[v] is the number of values that variable v can take, `classes` that of the output."""
+    """residues[v] is the number of values that variable v can take, `classes` that of the output.
+
+    A model that a user makes has neither: it gets them where it is put to work. A class without a `name` has its own,
+    in small letters.
+    """
 
     name: ClassVar[str]
-    residues: tuple[int, ...]
-    classes: int
+    residues: tuple[int, ...] = ()
+    classes: int = 0
     width: int = field(default=1, kw_only=True)
+
+    def __init_subclass__(cls) -> None:
+        if "name" not in vars(cls):
+            cls.name = cls.__name__.lower()
 
     @property
     def variables(self) -> int:
@@ -112,12 +121,12 @@ class Model:
         return Inside()
 
     def blocks(self, params: Any) -> Blocks:
-        """The weights whose periodicity is measured."""
-        raise NotImplementedError
+        """The weights whose periodicity is measured: a neuron's columns of the embedding."""
+        return Blocks(jnp.swapaxes(params.embed, 1, 2), tuple(range(self.variables)))
 
     def activations(self) -> int:
         """Numbers that a row leaves in memory for the gradient, estimated."""
-        raise NotImplementedError
+        return 8 * self.width
 
     @property
     def sees_whole_batch(self) -> bool:
@@ -135,6 +144,14 @@ class Model:
     def norms(self, params: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Length of the weights that read inputs, and of those that give logits."""
         return length(params.embed), length(params.readout)
+
+    def onnx(self, graph: Graph, params: Any, statistics: tuple[Statistics, ...]) -> None:
+        """`apply` in the operators of ONNX; the last node has the output `logits`."""
+        raise InputError(f"the model {self.name} has no export to onnx; circuit, power, mlp and transformer have one")
+
+    def torch(self, params: Any) -> tuple[dict[str, Any], str]:
+        """Constants, and the text of a class `Network` that computes `apply` in PyTorch."""
+        raise InputError(f"the model {self.name} has no export to torch; circuit, power, mlp and transformer have one")
 
     def skeleton(self) -> Any:
         """Shapes of the weights, without weights."""
@@ -207,6 +224,11 @@ def standardised(x: Array, mean: Array, variance: Array, norm: Norm) -> Array:
     return (x - mean) * jax.lax.rsqrt(variance + EPSILON) * scale + shift
 
 
+def plus(x: Float[Array, "... width"], bias: Float[Weights, "width"] | None) -> Float[Array, "... width"]:
+    """x with a bias, where there is one."""
+    return x if bias is None else x + jnp.expand_dims(bias, range(x.ndim - 1))
+
+
 def dropped(x: Array, rate: float, key: PRNGKeyArray | None, place: int) -> Array:
     """x with a share `rate` of it set to zero at random and the rest enlarged, so that its mean stays."""
     if key is None or rate == 0:
@@ -246,3 +268,31 @@ def _grouped_backward(groups: Array, gradient: Float[Array, "row width"]) -> tup
 
 
 grouped_sum.defvjp(_grouped_forward, _grouped_backward)
+
+
+TORCH_WEIGHTS = '''
+
+class Weights(torch.nn.Module):
+    """The tensors of the file by their names, with _ for a dot; statistics of batch normalisation are buffers."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        named = {name.replace(".", "_"): tensor for name, tensor in tensors.items()}
+        self.weights = torch.nn.ParameterDict({k: v for k, v in named.items() if not k.startswith("statistics")})
+        for name, tensor in named.items():
+            if name.startswith("statistics"):
+                self.register_buffer(name, tensor)
+
+    def plus(self, x, name):
+        return x + self.weights[name] if name in self.weights else x
+
+    def layer_norm(self, x, name):
+        if name + "scale" not in self.weights:
+            return x
+        mean = x.mean(-1)[..., None]
+        return self.standardised(x, mean, ((x - mean) ** 2).mean(-1)[..., None], name)
+
+    def standardised(self, x, mean, variance, name):
+        return (x - mean) / (variance + EPSILON) ** 0.5 * self.weights[name + "scale"] + self.weights[name + "shift"]
+'''
+"""What the classes of MLPs and transformers in PyTorch begin with."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +11,8 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.networks.circuit import Circuit, Expert, logits
 from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, length
-from modgrok.networks.models.power import Power, expert_blocks
+from modgrok.networks.models.power import TORCH, Power, circuit_graph, expert_blocks
+from modgrok.networks.onnx_graph import Graph
 
 
 class ExpertSizes(NamedTuple):
@@ -24,7 +25,7 @@ class ExpertSizes(NamedTuple):
     power: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CircuitModel(Model):
     """Experts of these sizes, joined by `wires` (see `networks.circuit`).
 
@@ -80,3 +81,15 @@ class CircuitModel(Model):
 
     def activations(self) -> int:
         return sum(4 * expert.width + 4 * expert.classes for expert in self.experts)
+
+    def onnx(self, graph: Graph, params: Circuit, statistics: tuple[Statistics, ...]) -> None:
+        circuit_graph(graph, params)
+
+    def torch(self, params: Circuit) -> tuple[dict[str, Any], str]:
+        """Names of the experts' tensors in the file, their wires and powers."""
+        own = {
+            "EXPERTS": [f"experts.{k}." for k in range(len(params.experts))],
+            "WIRES": [list(group) for group in params.wires],
+            "POWERS": [expert.power for expert in params.experts],
+        }
+        return own, TORCH

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -10,8 +11,9 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.base.errors import InputError
-from modgrok.networks.circuit import Expert, Weights
+from modgrok.networks.circuit import Circuit, Expert, Weights, single
 from modgrok.networks.models.base import Blocks, Model, Rows, Statistics, dropped, gathered_sum, used_rows
+from modgrok.networks.onnx_graph import Graph
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Power(Model):
     dropout: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.power is None:
+        if self.power is None and self.residues:
             object.__setattr__(self, "power", self.variables)
 
     @property
@@ -59,6 +61,12 @@ class Power(Model):
     def activations(self) -> int:
         return (4 + (self.dropout > 0)) * self.width
 
+    def onnx(self, graph: Graph, params: Expert, statistics: tuple[Statistics, ...]) -> None:
+        circuit_graph(graph, single(params))
+
+    def torch(self, params: Expert) -> tuple[dict[str, Any], str]:
+        return {"EXPERTS": [""], "WIRES": [list(range(params.terms))], "POWERS": [params.power]}, TORCH
+
 
 def expert_blocks(expert: Expert, inputs: tuple[int, ...], output: int) -> Blocks:
     """The blocks of an expert whose terms are laid out by `inputs` and whose readout by `output`.
@@ -73,3 +81,48 @@ def expert_blocks(expert: Expert, inputs: tuple[int, ...], output: int) -> Block
         return xp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
 
     return Blocks(xp.concatenate([padded(embed), padded(readout)]), (*inputs, output))
+
+
+def circuit_graph(graph: Graph, circuit: Circuit) -> None:
+    """`networks.circuit.logits`: columns gathered for variables and mixed for distributions, softmax_β in between."""
+    signals = [graph.column(v) for v in range(circuit.variables)]
+    for k, (expert, wires) in enumerate(zip(circuit.experts, circuit.wires, strict=True)):
+        columns = [
+            graph.node("Gather", graph.constant(embed), signals[wire])
+            if wire < circuit.variables
+            else graph.matmul(signals[wire], embed[: circuit.experts[wire - circuit.variables].readout.shape[1]])
+            for embed, wire in zip(np.asarray(expert.embed), wires, strict=True)
+        ]
+        hidden = graph.total(columns)
+        power = hidden
+        for _ in range(expert.power - 1):
+            power = graph.node("Mul", power, hidden)
+        last = k + 1 == len(circuit.experts)
+        output = graph.matmul(power, expert.readout, output="logits" if last else None)
+        if not last:
+            signals.append(graph.node("Softmax", graph.times(output, circuit.betas[k]), axis=-1))
+
+
+TORCH = '''
+
+class Network(torch.nn.Module):
+    """Two-layer experts joined by softmax: a wire is a variable, or what an earlier expert computes."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.embeds = torch.nn.ParameterList(tensors[name + "embed"] for name in EXPERTS)
+        self.readouts = torch.nn.ParameterList(tensors[name + "readout"] for name in EXPERTS)
+        self.register_buffer("betas", tensors.get("betas", torch.ones(1)))
+
+    def forward(self, rows):
+        signals = [rows[:, v] for v in range(len(VARIABLES))]
+        for k, (wires, power) in enumerate(zip(WIRES, POWERS)):
+            columns = [
+                embed[signals[w]] if w < len(VARIABLES) else signals[w] @ embed[: signals[w].shape[1]]
+                for embed, w in zip(self.embeds[k], wires)
+            ]
+            logits = sum(columns) ** power @ self.readouts[k]
+            signals.append(torch.softmax(self.betas[k] * logits, dim=-1))
+        return logits
+'''
+"""A circuit in PyTorch; a power network is a circuit of one expert."""
