@@ -23,4 +23,4 @@ class Fit(Result, Generic[Law]):
     def to_json(self) -> dict[str, Any]:
         """The law's keys stand beside the others."""
         fields = super().to_json()
-        return fields.pop("law") | fields
+        return {**fields.pop("law"), **fields}

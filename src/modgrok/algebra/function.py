@@ -101,7 +101,7 @@ class Function(Result):
     def at(self, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
         """The values at some rows, without the whole table where the function is written down."""
         if self.tree is None:
-            return self.table[tuple(rows.T)]
+            return np.asarray(self.table[tuple(rows.T)])
         columns = dict(zip(self.indices, rows.T, strict=True))
         return np.broadcast_to(evaluate(self.tree, columns, self.structure), len(rows))
 

@@ -312,9 +312,9 @@ def cells_of(column: pa.ChunkedArray) -> Shaped[np.ndarray, "row"]:
     from pyarrow import types
 
     if types.is_integer(column.type) or types.is_floating(column.type):
-        return column.to_numpy()
+        return np.asarray(column.to_numpy())
     if types.is_dictionary(column.type):
         column = column.unify_dictionaries().combine_chunks()
         words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
-        return words[column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)]
+        return np.asarray(words[column.indices.fill_null(len(words) - 1).to_numpy(zero_copy_only=False)])
     return np.array(column.to_pylist(), dtype=object)

@@ -45,7 +45,7 @@ class Probe(Result):
 
     def to_json(self) -> dict[str, Any]:
         fields = super().to_json()
-        return fields.pop("expected") | fields
+        return {**fields.pop("expected"), **fields}
 
 
 def probe_function(function: Function, *, fraction: float = 0.5, progress: Progress | None = None) -> Probe:

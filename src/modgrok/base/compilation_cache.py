@@ -52,7 +52,7 @@ def use_compilation_cache() -> None:
 
     if getattr(jax.config, "jax_compilation_cache_dir", None) is None:
         for name, value in options(folder).items():
-            jax.config.update(name, value)  # type: ignore[no-untyped-call]
+            jax.config.update(name, value)
 
 
 def options(folder: Path) -> dict[str, str | float]:

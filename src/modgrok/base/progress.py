@@ -100,14 +100,14 @@ def notebook_output() -> Callable[[str, bool], None]:
     """
     from IPython import display as screen
 
-    handle = screen.display(screen.HTML(""), display_id=True)  # type: ignore[no-untyped-call]
+    handle = screen.display(screen.HTML(""), display_id=True)
     shown = 0.0
 
     def show(text: str, always: bool) -> None:
         nonlocal shown
         if always or time.monotonic() - shown >= 1 / UPDATES_PER_SECOND:
             shown = time.monotonic()
-            handle.update(screen.HTML(text))  # type: ignore[no-untyped-call]
+            handle.update(screen.HTML(text))
 
     return show
 

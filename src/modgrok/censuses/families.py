@@ -171,7 +171,7 @@ def random_map(modulus: int, rng: Generator) -> Int[np.ndarray, "p"]:
 def relabelled_sum(modulus: int, rng: Generator) -> Values:
     """h(g1(n1) + g2(n2)) for three random maps."""
     g1, g2, h = (random_map(modulus, rng) for _ in range(3))
-    return h[(g1[:, None] + g2[None, :]) % modulus]
+    return np.asarray(h[(g1[:, None] + g2[None, :]) % modulus])
 
 
 def function_of_powers(modulus: int, rng: Generator) -> Values:
@@ -179,7 +179,7 @@ def function_of_powers(modulus: int, rng: Generator) -> Values:
     residues = np.arange(modulus)
     k, l = exponent(rng), exponent(rng)  # noqa: E741
     table = random_values(modulus, rng)
-    return table[powers(residues, k, modulus)][:, powers(residues, l, modulus)]
+    return np.asarray(table[powers(residues, k, modulus)][:, powers(residues, l, modulus)])
 
 
 def noisy_sum(modulus: int, rng: Generator) -> Values:

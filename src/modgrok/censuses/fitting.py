@@ -52,7 +52,7 @@ class LawFit(Result):
         """The calibration stands in its file; the errors stand beside the other keys."""
         fields = super().to_json()
         del fields["calibration"]
-        return fields.pop("errors") | fields
+        return {**fields.pop("errors"), **fields}
 
 
 def fit(folder: str | Path, out: str | Path | None = None) -> LawFit:

@@ -68,7 +68,7 @@ class Surprise:
 
 def final_rows(census: Columns) -> Bool[np.ndarray, "row"]:
     """Rows at the last step that have test rows."""
-    return (census["steps"] == last_step(census)) & (census["fraction"] < 1)
+    return np.asarray((census["steps"] == last_step(census)) & (census["fraction"] < 1))
 
 
 def by_family(census: Columns) -> tuple[FamilyAccuracy, ...]:

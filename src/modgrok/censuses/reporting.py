@@ -36,7 +36,8 @@ class Findings(Result):
     def to_json(self) -> dict[str, Any]:
         """The errors of the law stand beside the other keys."""
         fields = super().to_json()
-        return fields | fields.pop("law")
+        law = fields.pop("law")
+        return {**fields, **law}
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,7 +54,7 @@ class CensusReport(Result):
 
     def to_json(self) -> dict[str, Any]:
         fields = super().to_json()
-        return fields.pop("findings") | fields
+        return {**fields.pop("findings"), **fields}
 
 
 def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:

@@ -187,7 +187,7 @@ def show_film(film: Film, console: Console) -> None:
     """The first, middle and last of the steps."""
     chosen = sorted({0, len(film.steps) // 4, len(film.steps) // 2, 3 * len(film.steps) // 4, len(film.steps) - 1})
     part = "train" if film.known("full_loss_train") else "all"
-    columns = {
+    columns: dict[str, Callable[[int], str]] = {
         "step": lambda k: f"{film.steps[k]:,}",
         "accuracy": lambda k: percent(float(film.measures["full_accuracy_all"][k]), 1),
         "analytical share": lambda k: percent(float(film.measures["analytical_share"][k]), 1),

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 
 from modgrok.algebra.function import Function
 from modgrok.base.errors import InputError
-from modgrok.base.results import plain
+from modgrok.base.results import plain_object
 from modgrok.compiler.compiling import compile
 from modgrok.explorer.asking import Params, number, run_folder, whole
 from modgrok.explorer.encoding import encoded
@@ -160,7 +160,7 @@ def expert(params: Params) -> dict[str, Any]:
     shown = shown_neurons(waves.frequency, np.where(waves.alive, waves.amplitude.sum(axis=0), -1))
     blocks = [*input_names(examined.network, examined.network.circuit.wires[count - 1]), "readout"]
     about = examined.network.plan[count - 1] if examined.network.plan else None
-    return plain(
+    return plain_object(
         {
             "expert": count,
             "text": examined.network.title if about is None else about.text,

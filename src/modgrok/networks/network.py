@@ -124,7 +124,7 @@ class Network(Result):
     @property
     def circuit(self) -> Circuit:
         """The network as a circuit of experts; an `InputError` for a model that is none."""
-        if isinstance(self.model, CircuitModel):
+        if isinstance(self.params, Circuit):
             return self.params
         if isinstance(self.model, Power):
             return single(self.params)
@@ -160,7 +160,8 @@ class Network(Result):
 
     @property
     def dtype(self) -> np.dtype:
-        return np.dtype(jax.tree.leaves(self.params)[-1].dtype)
+        leaf: np.ndarray = jax.tree.leaves(self.params)[-1]
+        return np.dtype(leaf.dtype)
 
     def summary(self) -> str:
         what = "neurons" if self.model.name in ("power", "circuit") else "wide"
@@ -228,7 +229,7 @@ class Network(Result):
 
     def predict(self, rows: RowsLike) -> Int[np.ndarray, "..."] | np.int64:
         """The values that the network answers for rows of residues; the value, for a single row."""
-        return self.logits(rows).argmax(axis=-1)
+        return np.asarray(self.logits(rows).argmax(axis=-1))
 
     def table(self) -> Int[np.ndarray, "..."]:
         """The network's answers on the whole table, one axis for each variable; in unknown cells, what it predicts."""
@@ -245,7 +246,8 @@ class Network(Result):
 
     def precision(self) -> AbstractContextManager[None]:
         """A context in which JAX computes in the precision of the weights."""
-        return jax.enable_x64(self.dtype == np.float64)
+        context: AbstractContextManager[None] = jax.enable_x64(self.dtype == np.float64)
+        return context
 
     def stored(self) -> tuple[dict[str, Any], dict[str, Shaped[np.ndarray, "..."]]]:
         """What a file of the network holds: one JSON object, and the weights by their names."""

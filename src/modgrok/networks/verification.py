@@ -150,7 +150,7 @@ class Predictions(Result):
 
     @property
     def right(self) -> Bool[np.ndarray, "row"]:
-        return (self.values == self.expected) & (self.margins > 0)
+        return np.asarray((self.values == self.expected) & (self.margins > 0))
 
     def summary(self) -> str:
         right, known = int(self.right.sum()), int(self.known.sum())
@@ -205,7 +205,7 @@ def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, 
     right = logits[places, labels].copy()
     logits[places, labels] = -np.inf
     with np.errstate(invalid="ignore"):  # infinite logits have no margin
-        return right - logits.max(axis=1)
+        return np.asarray(right - logits.max(axis=1))
 
 
 def verify(
@@ -292,8 +292,8 @@ def as_network(network: Any) -> Network:
         return network
     if isinstance(network, (str, Path)):
         return load(network)
-    if isinstance(getattr(network, "network", None), Network):
-        return network.network
+    if isinstance(found := getattr(network, "network", None), Network):
+        return found
     raise InputError(f"a network, a run or a path is needed, got {type(network).__name__}")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.base.results import plain
+from modgrok.base.results import plain_object
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
 from modgrok.separable.reductions.groups import Moduli
@@ -61,7 +61,7 @@ def proof_of(table: np.ndarray, family: str, verdict: Verdict, *, work: int = WO
 
 
 def claim_of(family: str, verdict: Verdict) -> dict[str, Any]:
-    return plain({"family": family, **verdict_to_json(verdict)})
+    return plain_object({"family": family, **verdict_to_json(verdict)})
 
 
 def check_witness(table: np.ndarray, group: int | Moduli, absorbing: bool, witness: Witness) -> bool:

@@ -170,7 +170,9 @@ def train_ensemble(
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
     how: dict[str, Any] = {"memory": memory, "progress": progress, "on_device": on_device, "fused": fused}
     chunks = train_chunks(shape, hyper, tables, steps=steps, orders=orders, params=params, **how)
-    return jax.tree.map(lambda *leaves: np.concatenate(leaves), *((chunk.metrics, chunk.params) for chunk in chunks))
+    pairs = ((chunk.metrics, chunk.params) for chunk in chunks)
+    whole: tuple[Metrics, Any] = jax.tree.map(lambda *leaves: np.concatenate(leaves), *pairs)
+    return whole
 
 
 def check_ensemble(shape: Shape, hyper: Hyper, tables: Weights, measured: list[int]) -> int:

@@ -239,7 +239,7 @@ def values(step: Step) -> Int[np.ndarray, "p"]:
         return step.outputs
     table = step.outputs[log_table(task_modulus(step)) % step.order]
     table[0] = step.absorbed
-    return table
+    return np.asarray(table)
 
 
 def relabelled(expert: Expert, step: Step) -> Expert:

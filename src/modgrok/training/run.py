@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_parquet
-from modgrok.base.results import Columns, Result, html_table, percent, plain
+from modgrok.base.results import Columns, Result, html_table, percent, plain_object
 from modgrok.base.stores import DamagedError, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
@@ -192,7 +192,7 @@ class Run(Result, Measured):
 
     def to_json(self) -> dict[str, Any]:
         """The summary of the run; numbers that do not exist are null."""
-        return plain(
+        return plain_object(
             {
                 "config": self.config.to_json(),
                 "folder": self.folder,

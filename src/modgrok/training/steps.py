@@ -175,16 +175,19 @@ def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps:
         return State(params, moments, state.step + 1)
 
     if shape.gradient == "fused":
-        return fused_step.unpadded(repeated(step, steps, fused_step.padded(state, shape.model)), state)
+        found: State = fused_step.unpadded(repeated(step, steps, fused_step.padded(state, shape.model)), state)
+        return found
     return repeated(step, steps, state)
 
 
 def repeated(step: Callable[[Any, State], State], steps: Int[Array, ""] | int, state: State) -> State:
     if on_cpu():
-        return jax.lax.fori_loop(0, steps, step, state)
+        found: State = jax.lax.fori_loop(0, steps, step, state)
+        return found
     turns, rest = steps // STEPS_PER_LOOP, steps % STEPS_PER_LOOP
     state = jax.lax.fori_loop(0, turns, lambda _, s: jax.lax.fori_loop(0, STEPS_PER_LOOP, step, s), state)
-    return jax.lax.fori_loop(0, rest, step, state)
+    state = jax.lax.fori_loop(0, rest, step, state)
+    return state
 
 
 def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:

@@ -78,7 +78,8 @@ def expert_blocks(expert: Expert, inputs: tuple[int, ...], output: int) -> Block
     length = max(embed.shape[-1], readout.shape[-1])
 
     def padded(weights: Weights) -> Weights:
-        return xp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
+        found: Weights = xp.pad(weights, ((0, 0), (0, 0), (0, length - weights.shape[-1])))
+        return found
 
     return Blocks(xp.concatenate([padded(embed), padded(readout)]), (*inputs, output))
 

@@ -46,19 +46,19 @@ class Board:
 
     def sums(self, x: Rows, y: Columns) -> Int[np.ndarray, "start cell"]:
         """The element of each known cell."""
-        return self.group.sums[x[:, self.rows], y[:, self.columns]]
+        return np.asarray(self.group.sums[x[:, self.rows], y[:, self.columns]])
 
     def best_h(self, x: Rows, y: Columns) -> Int[np.ndarray, "start m"]:
         """For each element the value that most cells with that sum have."""
         starts, m = len(x), self.group.order
         keys = (np.arange(starts)[:, None] * m + self.sums(x, y)) * self.values + self.known
         counts = np.bincount(keys.ravel(), minlength=starts * m * self.values)
-        return counts.reshape(starts, m, self.values).argmax(axis=2)
+        return np.asarray(counts.reshape(starts, m, self.values).argmax(axis=2))
 
     def explained(self, x: Rows, y: Columns) -> Int[np.ndarray, "start"]:
         """How many cells are right."""
         h = self.best_h(x, y)
-        return (np.take_along_axis(h, self.sums(x, y), axis=1) == self.known).sum(axis=1)
+        return np.asarray((np.take_along_axis(h, self.sums(x, y), axis=1) == self.known).sum(axis=1))
 
     def best_lines(self, cells: Table, h: Int[np.ndarray, "start m"], placed: Columns) -> Rows:
         """Each line of `cells` where most of its cells are right, given h and the places of the lines across."""
@@ -66,7 +66,7 @@ class Board:
         right = np.zeros((len(h), len(cells), self.group.order), dtype=np.int32)
         for b, values in enumerate(cells.T):
             right += seen[:, None, :, b] == values[:, None]
-        return right.argmax(axis=2)
+        return np.asarray(right.argmax(axis=2))
 
     def ascend(self, x: Rows, y: Columns) -> tuple[Rows, Columns, Int[np.ndarray, "start"]]:
         """Placements that no move of one side improves, and what they explain."""

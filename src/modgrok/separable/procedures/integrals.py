@@ -70,4 +70,4 @@ def integral(slopes: Int[np.ndarray, "p"], p: int) -> Int[np.ndarray, "p"] | Non
     coefficients[0] = slopes[0]
     if coefficients[p - 1]:
         return None
-    return coefficients[: p - 1] * inverses(p)[1:] % p @ table[1:] % p
+    return np.asarray(coefficients[: p - 1] * inverses(p)[1:] % p @ table[1:] % p)

@@ -135,7 +135,7 @@ def combine(group: Group, cases: list[tuple[Reduced, Refutation]]) -> Obstructio
 
 def grouped(group: Group, cases: list[tuple[Reduced, Refutation]]) -> list[tuple[str, str]]:
     """(which constants, why): constants with reasons of one kind and size share the words of the first of them."""
-    alike: dict[tuple, list[tuple[Reduced, Refutation]]] = {}
+    alike: dict[tuple[object, ...], list[tuple[Reduced, Refutation]]] = {}
     for reduced, certificate in cases:
         alike.setdefault((certificate["kind"], reduced.shape), []).append((reduced, certificate))
     found = []

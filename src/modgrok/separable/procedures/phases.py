@@ -44,7 +44,7 @@ def guess_phases(cells: Table, group: Group, rng: np.random.Generator, budget: B
 
 
 def unit(z: Complex[np.ndarray, "start line"]) -> Complex[np.ndarray, "start line"]:
-    return z / np.maximum(np.abs(z), 1e-12)
+    return np.asarray(z / np.maximum(np.abs(z), 1e-12))
 
 
 def phases(
@@ -74,4 +74,4 @@ def places(phase: Complex[np.ndarray, "start line"], order: int) -> Int[np.ndarr
     """The nearest multiples of a full turn over m, after the turn that fits them best."""
     angle = np.angle(phase)
     turn = np.angle(np.exp(1j * order * angle).sum(axis=1, keepdims=True)) / order
-    return np.rint((angle - turn) * order / (2 * np.pi)).astype(np.int64) % order
+    return np.asarray(np.rint((angle - turn) * order / (2 * np.pi)).astype(np.int64) % order)

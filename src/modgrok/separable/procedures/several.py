@@ -145,4 +145,5 @@ class Placing:
     def ranked(self, allowed: Bool[np.ndarray, "m"], free: Bool[np.ndarray, "m cell"]) -> list[int]:
         """The places, those first that fix the least of h anew; equals in an order drawn at random."""
         places = self.random.permutation(np.flatnonzero(allowed))
-        return places[np.argsort(free[places].sum(axis=1), kind="stable")].tolist()
+        found: list[int] = places[np.argsort(free[places].sum(axis=1), kind="stable")].tolist()
+        return found

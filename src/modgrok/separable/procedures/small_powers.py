@@ -80,4 +80,4 @@ def agreeing(cells: Table, order: int, x: Places, y: Guesses) -> Int[np.ndarray,
 
 
 def fits(found: Int[np.ndarray, "guess cell"], values: Int[np.ndarray, "cell"]) -> Bool[np.ndarray, "guess"]:
-    return ((found < 0) | (found == values)).all(axis=1)
+    return np.asarray(((found < 0) | (found == values)).all(axis=1))

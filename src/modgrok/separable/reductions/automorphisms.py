@@ -44,7 +44,7 @@ class Symmetry(NamedTuple):
 def mix(a: UInt64[np.ndarray, "..."]) -> UInt64[np.ndarray, "..."]:
     a = (a ^ (a >> np.uint64(32))) * ODD[2]
     a = (a ^ (a >> np.uint64(29))) * ODD[1]
-    return a ^ (a >> np.uint64(32))
+    return np.asarray(a ^ (a >> np.uint64(32)))
 
 
 class Symmetries:

@@ -87,7 +87,7 @@ class Group:
             return np.add.outer(np.arange(self.order), np.arange(self.order)) % self.order
         parts = np.array(np.unravel_index(np.arange(self.order), self.moduli))
         added = (parts[:, :, None] + parts[:, None, :]) % np.array(self.moduli)[:, None, None]
-        return np.ravel_multi_index(tuple(added), self.moduli)
+        return np.asarray(np.ravel_multi_index(tuple(added), self.moduli))
 
     @cached_property
     def scales(self) -> list[int]:

@@ -140,7 +140,7 @@ def searched(restarts: Restarts, reduced: Reduced, budget: Budget) -> Solution |
     found = restarts.run(budget)
     if isinstance(found, Solution):
         return found
-    return found | {"kept": [reduced.row_source.tolist(), reduced.column_source.tolist()]}
+    return {**found, "kept": [reduced.row_source.tolist(), reduced.column_source.tolist()]}
 
 
 def predicted(witness: Witness, shape: tuple[int, ...]) -> Int[np.ndarray, "p ..."]:

@@ -40,7 +40,7 @@ class Reduced:
 
     @cached_property
     def _lines(self) -> Table:
-        return self.table[np.ix_(self.row_source, self.column_source)]
+        return np.asarray(self.table[np.ix_(self.row_source, self.column_source)])
 
     @cached_property
     def values(self) -> Int[np.ndarray, "value"]:
@@ -74,7 +74,7 @@ class Reduced:
     def fibre_bounds(self) -> Int[np.ndarray, "value"]:
         """The least size of each fibre h⁻¹(v): cells of one line have different sums, so at least the most
         times v stands in one line."""
-        return np.maximum(self.row_counts.max(axis=0), self.column_counts.max(axis=0))
+        return np.asarray(np.maximum(self.row_counts.max(axis=0), self.column_counts.max(axis=0)))
 
 
 def value_counts(cells: Table, values: int) -> Int[np.ndarray, "row value"]:
