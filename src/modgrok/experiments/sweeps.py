@@ -113,7 +113,8 @@ def run_plan(
         began = time.perf_counter()
         with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
             compilations = train_missing(store, tasks, ray, progress)
-        rows, files = store.rows(), store.finish()
+        rows = store.rows()
+        files = store.finish(rows)
         title = plan.configs[0].expression if "modulus" in plan.varied else plan.configs[0].title
         seconds = time.perf_counter() - began
         found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, seconds, folder, files)
@@ -177,6 +178,17 @@ class SweepStore(RowStore):
             if curve != self.plan.configs[number].measured_steps():
                 raise DamagedError(f"{path} lacks measured steps of network {number}")
 
+    def read_file(self, path: Path) -> pa.Table:
+        """The rows in a file; settings that it does not know are those of the plan."""
+        rows = super().read_file(path)
+        known = [self.plan.configs[number].to_json() for number in rows["network"].to_pylist()]
+        for name in known[0] if known else ():
+            if name in ROWS.names and rows[name].null_count == len(rows):
+                field = ROWS.field(name)
+                column = pa.array([config[name] for config in known], field.type)
+                rows = rows.set_column(rows.schema.get_field_index(name), field, column)
+        return rows
+
     def check_claim(self) -> None:
         """Refuse a folder that holds something else than this sweep."""
         if (folder := self.folder) is not None:
@@ -211,12 +223,12 @@ class SweepStore(RowStore):
             write_weights(self.folder / WEIGHTS, part, trained.params)
         super().keep(part, trained)
 
-    def finish(self) -> tuple[Path, ...]:
+    def finish(self, rows: pa.Table) -> tuple[Path, ...]:
         """The whole table in place of its parts; returns the files that hold the results."""
         if self.folder is None:
             return ()
         if not (self.folder / self.whole).exists():
-            self.gather()
+            self.gather(rows)
         for part in self.folder.glob("part-*.parquet"):
             part.unlink()
         weights = sorted((self.folder / WEIGHTS).glob("*.safetensors"))
