@@ -39,7 +39,7 @@ from modgrok.experiments.sweep_plan import SweepPlan, plan_of
 from modgrok.experiments.sweep_result import CURVE, Sweep
 from modgrok.experiments.workers import ThisThread
 from modgrok.training.checkpoints import begin
-from modgrok.training.config import Task
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory, pick
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import function_name
@@ -181,12 +181,11 @@ class SweepStore(RowStore):
     def read_file(self, path: Path) -> pa.Table:
         """The rows in a file; settings that it does not know are those of the plan."""
         rows = super().read_file(path)
-        known = [self.plan.configs[number].to_json() for number in rows["network"].to_pylist()]
-        for name in known[0] if known else ():
-            if name in ROWS.names and rows[name].null_count == len(rows):
-                field = ROWS.field(name)
-                column = pa.array([config[name] for config in known], field.type)
-                rows = rows.set_column(rows.schema.get_field_index(name), field, column)
+        configs = [self.plan.configs[number] for number in rows["network"].to_pylist()]
+        for field in ROWS:
+            if field.name in TrainConfig.__dataclass_fields__ and rows[field.name].null_count == len(rows):
+                column = pa.array([getattr(config, field.name) for config in configs], field.type)
+                rows = rows.set_column(rows.schema.get_field_index(field.name), field, column)
         return rows
 
     def check_claim(self) -> None:
