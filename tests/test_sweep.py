@@ -275,3 +275,13 @@ def test_the_default_folder_belongs_to_the_plan():
     plans = [plan_of("n1 n2", 7, 2, weight_decay=[1, 5]), plan_of("n1 n2", 7, 3, weight_decay=[1, 5])]
     names = {str(sweeps.default_folder(plan)) for plan in plans}
     assert len(names) == 2 and all(name.startswith("sweeps/n1n2-mod7-weight_decay-") for name in names)
+
+
+def test_sweeps_of_0_2_are_found_in_their_default_folders():
+    """Recorded with 0.2.0: a setting that came later must not change them as long as it is what it was before."""
+    plans = {
+        "n1n2-mod7-weight_decay-430153": plan_of("n1 n2", 7, 2, weight_decay=[1, 5]),
+        "n1+n2-mod5-seeds-415466": plan_of("n1 + n2", 5, 3, model="mlp"),
+        "table1091b2-1091b2bc-width-61e94b": plan_of(np.arange(9).reshape(3, 3) % 3, None, 2, width=[3, 4]),
+    }
+    assert [sweeps.default_folder(plan).name for plan in plans.values()] == list(plans)

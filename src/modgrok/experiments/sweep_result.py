@@ -112,9 +112,13 @@ class Sweep(Result):
         return Columns({name: [row[name] for row in self.rows] for name in self.rows[0]})
 
     def curves(self, network: int) -> dict[str, np.ndarray]:
-        """The metrics of one training at every measured step, as columns."""
-        names = [name for name in self.networks.column_names if name.endswith(CURVE)]
-        return {name.removesuffix(CURVE): np.asarray(self.networks[name][network].values) for name in names}
+        """The metrics of one training at every measured step, as columns; NaN in those that were not measured yet."""
+        columns = {name: self.networks[name][network] for name in self.networks.column_names if name.endswith(CURVE)}
+        unknown = np.full(len(columns[f"step{CURVE}"]), np.nan)
+        return {
+            name.removesuffix(CURVE): np.asarray(column.values) if column.is_valid else unknown
+            for name, column in columns.items()
+        }
 
     @cached_property
     def medians(self) -> list[Median]:

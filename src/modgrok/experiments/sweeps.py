@@ -39,7 +39,7 @@ from modgrok.experiments.sweep_plan import SweepPlan, plan_of
 from modgrok.experiments.sweep_result import CURVE, Sweep
 from modgrok.experiments.workers import ThisThread
 from modgrok.training.checkpoints import begin
-from modgrok.training.config import Task
+from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory, pick
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import function_name
@@ -113,7 +113,8 @@ def run_plan(
         began = time.perf_counter()
         with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
             compilations = train_missing(store, tasks, ray, progress)
-        rows, files = store.rows(), store.finish()
+        rows = store.rows()
+        files = store.finish(rows)
         title = plan.configs[0].expression if "modulus" in plan.varied else plan.configs[0].title
         seconds = time.perf_counter() - began
         found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, seconds, folder, files)
@@ -177,6 +178,16 @@ class SweepStore(RowStore):
             if curve != self.plan.configs[number].measured_steps():
                 raise DamagedError(f"{path} lacks measured steps of network {number}")
 
+    def read_file(self, path: Path) -> pa.Table:
+        """The rows in a file; settings that it does not know are those of the plan."""
+        rows = super().read_file(path)
+        configs = [self.plan.configs[number] for number in rows["network"].to_pylist()]
+        for field in ROWS:
+            if field.name in TrainConfig.__dataclass_fields__ and rows[field.name].null_count == len(rows):
+                column = pa.array([getattr(config, field.name) for config in configs], field.type)
+                rows = rows.set_column(rows.schema.get_field_index(field.name), field, column)
+        return rows
+
     def check_claim(self) -> None:
         """Refuse a folder that holds something else than this sweep."""
         if (folder := self.folder) is not None:
@@ -211,12 +222,12 @@ class SweepStore(RowStore):
             write_weights(self.folder / WEIGHTS, part, trained.params)
         super().keep(part, trained)
 
-    def finish(self) -> tuple[Path, ...]:
+    def finish(self, rows: pa.Table) -> tuple[Path, ...]:
         """The whole table in place of its parts; returns the files that hold the results."""
         if self.folder is None:
             return ()
         if not (self.folder / self.whole).exists():
-            self.gather()
+            self.gather(rows)
         for part in self.folder.glob("part-*.parquet"):
             part.unlink()
         weights = sorted((self.folder / WEIGHTS).glob("*.safetensors"))
