@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -85,6 +85,11 @@ FILES_KEY = {"files": "paths of what was written"}
 TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
 SECONDS_KEY = {"seconds": "how long the work took"}
+
+
+def keys_in(kind: type, lead: str = "one object for each: ") -> str:
+    """What a key means that holds objects of a class: their own keys are its fields."""
+    return lead + ", ".join(f"`{field.name}`" for field in fields(kind))
 
 
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
