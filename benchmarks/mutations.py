@@ -49,7 +49,7 @@ FILES = {
     "separable/reductions": "reduction automorphisms partial grouping orders products",
 }
 MODULES = [f"{room}/{name}.py" for room, names in FILES.items() for name in names.split()]
-DOOR = {"given_out", "proved", "compile_exact", "compile_paper", "compile_table", "read_function"}
+DOOR = {"given_out", "proved", "compile_exact", "compile_paper", "compile_table", "read_expression", "read_function"}
 """The compiler's call of the kernel, and the calls that hand on to it what was typed, stay as they are."""
 KINDS = ("sign", "index", "modulus", "phase", "comparison", "boolean", "constant", "dropped")
 MODULI = {"m", "mod", "modulus", "order", "group_order", "p", "n"}

@@ -19,6 +19,7 @@ import numpy as np
 
 import modgrok
 from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.function import read_function
 from modgrok.compiler.choosing import best_plan
 from modgrok.compiler.compiling import ExactSettings, exact_network
 from modgrok.networks.circuit import Expert, single
@@ -47,7 +48,7 @@ def compiled_row(text: str, modulus: int, frequencies: str, repeat: int) -> dict
         began = time.perf_counter()
         tree, _ = read(text, modulus)
         network = exact_network(
-            *best_plan(tree, modulus, frequencies), to_text(tree), modulus, ExactSettings(frequencies)
+            *best_plan(tree, modulus, frequencies), read_function(to_text(tree), modulus), ExactSettings(frequencies)
         )
         made = time.perf_counter()
         proof = prove(network, text)
@@ -61,7 +62,7 @@ def trained_row(text: str, modulus: int, width: int, repeat: int) -> dict[str, A
     tree, _ = read(text, modulus)
     terms, rng, seconds = text.count("n"), np.random.default_rng(0), []
     weights = (rng.normal(size=shape).astype(np.float32) for shape in ((terms, modulus, width), (width, modulus)))
-    network = Network.of_circuit(single(Expert(*weights, terms)), to_text(tree), modulus, "trained")
+    network = Network.of_circuit(single(Expert(*weights, terms)), read_function(to_text(tree), modulus), "trained")
     for _ in range(repeat):
         began = time.perf_counter()
         proof = prove(network)

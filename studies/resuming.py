@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Generic
+from typing import Any
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
-from modgrok.base.ray_workers import RayWorkers
 from modgrok.base.stores import set_aside
-from modgrok.base.workers import Done, Task, Workers
+from modgrok.experiments.ray_workers import RayWorkers
+from modgrok.experiments.workers import Done, Task, Threads, Workers
 from modgrok.reproduction.evidence import Fingerprint
 
 
@@ -45,21 +44,6 @@ class Parts:
         self.parts.append({"settings": settings, "result": result, "fingerprint": self.made_by})
         if self.path is not None:
             write_json(self.path, self.parts)
-
-
-class Threads(Generic[Task, Done]):
-    """Some threads of this process; what they have begun comes to its end."""
-
-    devices = 1
-
-    def __init__(self, work: Callable[[Task], Done], count: int) -> None:
-        self.work, self.window, self.pool = work, count, ThreadPoolExecutor(count)
-
-    def submit(self, task: Task) -> Future[Done]:
-        return self.pool.submit(self.work, task)
-
-    def close(self) -> None:
-        self.pool.shutdown(cancel_futures=True)
 
 
 def workers_for(work: Callable[[Task], Done], threads: int, ray: str | None) -> Workers[Task, Done]:

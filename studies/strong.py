@@ -22,7 +22,7 @@ import jax
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.workers import in_window
+from modgrok.experiments.workers import in_window
 from modgrok.reproduction.item import Effort, ItemResult
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Metrics

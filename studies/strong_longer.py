@@ -15,11 +15,12 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from io import BytesIO
 from itertools import chain, product, takewhile
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import jax
@@ -27,13 +28,13 @@ import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from safetensors.numpy import load, save
 
 from modgrok.base.files import whole_file
 from modgrok.base.progress import Progress
 from modgrok.base.results import json_text
-from modgrok.base.workers import in_window
-from modgrok.networks.network import named_leaves
+from modgrok.base.stores import DamagedError, open_tensors
+from modgrok.experiments.workers import in_window
+from modgrok.training.checkpoints import save_state, stored_state
 from modgrok.training.diagnosis import Curves
 from modgrok.training.ensemble import segment_all, stacked_places, start_all
 from modgrok.training.steps import Examples, Hyper, Shape, State
@@ -271,14 +272,16 @@ def checkpoint_of(look: Look, points: Rows) -> bytes:
     with BytesIO() as file:
         pq.write_table(pa.Table.from_pylist(points), file)
         curve = np.frombuffer(file.getvalue(), np.uint8)
-    return save(named_leaves(look.state) | {POINTS: curve})
+    with TemporaryDirectory() as folder:
+        save_state(path := Path(folder) / "look.safetensors", {}, look.state, **{POINTS: curve})
+        return path.read_bytes()
 
 
 def restored(look: Look, checkpoint: bytes | None) -> tuple[Look, Rows]:
-    """The look and its points as the checkpoint holds them, or the look as it is where there is none."""
-    if checkpoint is None:
-        return look, []
-    stored = load(checkpoint)
-    leaves = [jnp.asarray(stored[name]) for name in named_leaves(look.state)]
-    state = jax.tree.unflatten(jax.tree.structure(look.state), leaves)
-    return look._replace(state=state), pq.read_table(pa.BufferReader(stored[POINTS].tobytes())).to_pylist()
+    """The look and its points as the checkpoint holds them, or the look as it is where there is none that is whole."""
+    with TemporaryDirectory() as folder, suppress(DamagedError):
+        (path := Path(folder) / "look.safetensors").write_bytes(checkpoint or b"")
+        with open_tensors(path, "the checkpoint of a look") as file:
+            state, curve = stored_state(file, look.state), pa.BufferReader(file(POINTS).tobytes())
+            return look._replace(state=state), pq.read_table(curve).to_pylist()
+    return look, []

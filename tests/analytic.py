@@ -6,13 +6,14 @@ from math import cos, pi
 
 import numpy as np
 
+from modgrok.algebra.function import read_function
 from modgrok.networks.circuit import Expert, single
 from modgrok.networks.network import Network
 
 
 def network_of(expert, expression, p):
     """The network of one expert."""
-    return Network.of_circuit(single(expert), expression, p, "exact")
+    return Network.of_circuit(single(expert), read_function(expression, p), "exact")
 
 
 def sum_expert(p, width, coefficients, *, rng, offset=0, dtype=np.float64):

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from modgrok.algebra.function import read_function
 from modgrok.networks.models import Blocks, Inside, Model
 from modgrok.networks.network import Network
 
@@ -42,11 +43,11 @@ def lookup(expression, p, logits, neurons=None, **about):
     logits = np.asarray(logits, np.float64)
     model = Lookup(logits.shape[:-1], logits.shape[-1])
     neurons = np.zeros((*logits.shape[:-1], 1)) if neurons is None else np.asarray(neurons, np.float64)
-    return Network(model, LookupWeights(logits, neurons), expression, p, "planted", **about)
+    return Network(model, LookupWeights(logits, neurons), read_function(expression, p), "planted", **about)
 
 
 def untrained(model, expression="n1 + n2", *, seed=0, fraction=0.6):
     """A network as it starts, on the host, with the settings of a training that tell its split."""
     params = jax.tree.map(np.asarray, model.init(jnp.float32(1), key=jax.random.key(seed)))
     settings = {"seed": seed, "fraction": fraction, "loss": "cross-entropy"}
-    return Network(model, params, expression, model.classes, "trained", settings=settings)
+    return Network(model, params, read_function(expression, model.classes), "trained", settings=settings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
+from modgrok.algebra.function import read_function
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.description import ExpertPlan, Learned
 from modgrok.networks.network import Network
@@ -34,8 +35,7 @@ def networks(draw: st.DrawFn) -> Network:
     expression = " + ".join(f"n{v}" for v in range(1, circuit.variables + 1))
     return Network.of_circuit(
         circuit,
-        expression,
-        circuit.classes,
+        read_function(expression, circuit.classes),
         draw(st.sampled_from(["paper", "exact"])),
         plan=tuple(draw(expert_plans(expert.width)) for expert in circuit.experts),
         claimed=draw(st.booleans()),

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from modgrok.base.errors import InputError
-from modgrok.base.workers import in_window
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.families import make_table
 from modgrok.censuses.plan import plan_from
 from modgrok.censuses.querying import query
+from modgrok.experiments.workers import in_window
 from modgrok.networks.models import Power
 from modgrok.separable import redundancy
 from modgrok.training.config import hyper

@@ -14,6 +14,7 @@ from perfect_experts import perfect_expert
 
 import modgrok as mg
 from modgrok.algebra.expression import read
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.compiler.choosing import groupings
@@ -127,7 +128,7 @@ def test_perfect_sums_and_products_of_the_right_moduli_serve_every_step(text, m)
     tree, _ = read(text, m)
     plan = shortest_plan(tree, m)
     experts = [relabelled(perfect_expert(task_of(step), task_modulus(step)), step) for step in plan.steps]
-    network = Network.of_circuit(assemble(plan, experts, np.full(len(experts), 60.0)), text, m, "mix")
+    network = Network.of_circuit(assemble(plan, experts, np.full(len(experts), 60.0)), read_function(text, m), "mix")
     assert verify(network).accuracy == 1.0
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import (
@@ -138,7 +139,7 @@ def test_the_correct_logit_of_a_product_is_one():
 def test_products_with_every_zero(text, p):
     step = the_step(text, p)
     expert = random_product(step, 1500 if step.terms == 3 else 500, np.random.default_rng(3))
-    found = verify(Network.of_circuit(single(expert), text, p, "paper"))
+    found = verify(Network.of_circuit(single(expert), read_function(text, p), "paper"))
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 
 
@@ -158,7 +159,9 @@ def test_products_with_every_zero(text, p):
 def test_sums_at_any_modulus(text, p):
     step = the_step(text, p)
     found = verify(
-        Network.of_circuit(single(random_sum(step, 1000, "printed", np.random.default_rng(1))), text, p, "paper")
+        Network.of_circuit(
+            single(random_sum(step, 1000, "printed", np.random.default_rng(1))), read_function(text, p), "paper"
+        )
     )
     assert found.accuracy == 1.0 and found.rows_checked == p**step.terms
 

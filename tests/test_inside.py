@@ -10,6 +10,7 @@ import pytest
 from lookup_model import lookup, untrained
 from scipy.special import softmax
 
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.inspection.inside import inside_view, whole_inside
@@ -118,6 +119,6 @@ def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):
 
 def test_the_command_says_which_rows_are_left_out(mlp, tmp_path, capsys):
     """A product modulo 5 has nine rows with a zero, which no wave answers: these accuracies are not the run's."""
-    replace(mlp, expression="n1 n2").save(tmp_path / "net.safetensors")
+    replace(mlp, function=read_function("n1 n2", 5)).save(tmp_path / "net.safetensors")
     assert main(["inspect", str(tmp_path / "net.safetensors")]) == 0
     assert "not counted: 9 rows" in " ".join(capsys.readouterr().out.split())

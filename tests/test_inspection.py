@@ -12,6 +12,7 @@ import pytest
 from analytic import network_of, product_expert, sum_expert
 from rich.console import Console
 
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.commands import inspect as command
 from modgrok.compiler.compiling import compile as modgrok_compile
@@ -250,7 +251,7 @@ def test_experts_of_a_circuit_are_inspected_each_in_its_order():
     multiply, _, _ = product_expert(11, 801, (1, 1), rng=rng, root=2)
     add, _, _ = sum_expert(11, 800, (1, 3), rng=rng)
     circuit = Circuit((multiply, add), np.ones(2), ((0, 1), (2, 0)), 2)
-    network = Network.of_circuit(circuit, "n1 n2 + 3 n1", 11, "exact")
+    network = Network.of_circuit(circuit, read_function("n1 n2 + 3 n1", 11), "exact")
     result = plain(inspect_network(network, table=table_of(lambda a, b: a * b + 3 * a, 11)).to_json())
     assert result["order"] == "mixed"
     assert [expert["order"] for expert in result["experts"]] == ["multiplicative", "additive"]
@@ -267,7 +268,9 @@ def test_bad_orders_are_explained():
         inspect_network(network, order="natural")
     with pytest.raises(InputError, match="the order called witness is for functions that need it; this one has the"):
         inspect_network(network, order="witness")
-    two = Network.of_circuit(Circuit((expert, expert), np.ones(2), ((0, 1), (2, 0)), 2), "n1^2 n2^2 + n1", 5, "exact")
+    two = Network.of_circuit(
+        Circuit((expert, expert), np.ones(2), ((0, 1), (2, 0)), 2), read_function("n1^2 n2^2 + n1", 5), "exact"
+    )
     with pytest.raises(
         InputError, match="order witness needs a network whose experts are those of a plan of its polynomial"
     ):

@@ -7,6 +7,7 @@ import pytest
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Columns
+from modgrok.training.steps import Metrics
 from modgrok.training.train import train
 
 SMALL = {"mod": 5, "width": 8, "steps": 30}
@@ -33,7 +34,7 @@ def test_tensorboard_gets_every_metric_of_every_step(tmp_path, monkeypatch):
     (name, (folder,), _), *scalars, (last, _, _) = recorder.said
     assert (name, folder, last) == ("SummaryWriter", str(tmp_path / "run" / "tensorboard"), "close")
     values = {(tag, step): value for _, (tag, value, step), _ in scalars}
-    assert {step for _, step in values} == {10, 20, 30} and len(values) == 3 * 9
+    assert {step for _, step in values} == {10, 20, 30} and len(values) == 3 * len(Metrics._fields)
     assert values["test_loss", 30] == pytest.approx(run.final["test_loss"])
 
 

@@ -11,6 +11,7 @@ from cases import VALID, Valid
 from perfect_experts import perfect_expert
 
 from modgrok.algebra.expression import read
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.commands.mix import advice, shares_words
@@ -45,7 +46,9 @@ def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
     for plan in plans.values():
         experts = [relabelled(perfect_expert(task_of(step), task_modulus(step)), step) for step in plan.steps]
         assert all(own_table(expert, step)[0] == 1.0 for expert, step in zip(experts, plan.steps, strict=True))
-        network = Network.of_circuit(assemble(plan, experts, np.full(len(experts), 60.0)), case.text, p, "mix")
+        network = Network.of_circuit(
+            assemble(plan, experts, np.full(len(experts), 60.0)), read_function(case.text, p), "mix"
+        )
         assert verify(network).accuracy == 1.0
 
 

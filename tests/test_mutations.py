@@ -62,8 +62,9 @@ def test_a_wrong_network_is_seen_where_the_kernel_is_not_asked(mutations):
     """The questions themselves: without its door the same compiler gives out what is wrong."""
     source = (mutations.ROOT / "compiler/compiling.py").read_text(encoding="utf-8")
     asked = "if found.proof.holds if found.proof else stands(found, *texts, modulus=modulus):"
-    for right, wrong in ((asked, "if True:"), ("to_text(tree), modulus, settings), text,", "'n1', 4, settings), 'n1',"),
-                         ("best_plan(tree, modulus,", "best_plan(read('n1', 4)[0], 4,")):  # fmt: skip
+    other = "read_function('n1', 4)"
+    for right, wrong in ((asked, "if True:"), ("function, settings), function.source,", f"{other}, settings), 'n1',"),
+                         ("best_plan(tree, function.values,", f"best_plan({other}.tree, 4,")):  # fmt: skip
         assert source.count(right) == 1
         source = source.replace(right, wrong)
     question = "compile 1*2 + n1 + n2 mod 4"
@@ -107,5 +108,5 @@ def test_every_fault_is_another_program_and_none_is_in_the_call_of_the_kernel(mu
     for kind, choices in places.items():
         for place, choice in rng.sample(choices, min(5, len(choices))):
             change = mutations.applied(mutations.Fault("compiler/compiling.py", kind, place, choice))
-            for door in ("found = proved(network, *texts, modulus=modulus)", "text, modulus=mod)"):
+            for door in ("found = proved(network, *texts, modulus=modulus)", "function.source, modulus=mod)"):
                 assert door in change.source

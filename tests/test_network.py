@@ -17,6 +17,7 @@ from safetensors import safe_open
 from safetensors.numpy import save_file
 from strategies import networks
 
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, whole_file, write_json
 from modgrok.compiler.compiling import PaperSettings, compile_paper
@@ -226,7 +227,7 @@ def test_foreign_files_are_refused(tmp_path):
 def test_weights_of_another_type_are_refused(tmp_path):
     expert = Expert(np.ones((1, 3, 2), np.int32), np.ones((2, 3), np.int32), 1)
     circuit = Circuit((expert,), np.ones(1), ((0,),), 1)
-    Network(CircuitModel.of(circuit, (3,)), circuit, "n1", 3, "paper").save(tmp_path / "net.safetensors")
+    Network(CircuitModel.of(circuit, (3,)), circuit, read_function("n1", 3), "paper").save(tmp_path / "net.safetensors")
     with pytest.raises(InputError, match="weights must be float32 or float64, got int32"):
         load(tmp_path / "net.safetensors")
 

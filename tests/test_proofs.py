@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 
 import modgrok as mg
+from modgrok.algebra import function
 from modgrok.algebra.expression import parse
+from modgrok.algebra.function import read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import FaultError
-from modgrok.compiler import compiling, planner
+from modgrok.compiler import planner
 from modgrok.compiler.choosing import best_plan
 from modgrok.compiler.compiling import ExactSettings, claims_of, enough_margin, finish
 from modgrok.networks.circuit import Expert as Weights
@@ -96,8 +98,8 @@ def test_a_proof_stays_with_its_weights_and_words(tmp_path):
     network = mg.compile("n1 + n2", mod=5)
     assert replace(network, notes=("other",)).proof is network.proof
     assert replace(network, params=jax.tree.map(np.copy, network.params)).proof is None
-    assert replace(network, expression="n1 n2").proof is None
-    assert replace(network, modulus=7).proof is None
+    assert replace(network, function=read_function("n1 n2", 5)).proof is None
+    assert replace(network, function=read_function("n1 + n2", 7)).proof is None
     loaded = mg.load(network.save(tmp_path / "net.safetensors"))
     assert loaded.proof is None and loaded.claimed and "file says" in loaded.proof_text
     assert "proved right" not in loaded._repr_html_()
@@ -118,7 +120,7 @@ def test_a_network_that_the_kernel_refuses_is_not_given_out(monkeypatch):
 
 
 def test_what_was_typed_and_what_is_shown_must_be_one_function(monkeypatch):
-    monkeypatch.setattr(compiling, "to_text", lambda tree: "n1 n2 + 1")
+    monkeypatch.setattr(function, "to_text", lambda tree: "n1 n2 + 1")
     with pytest.raises(FaultError, match="not proved: what was typed and what is shown are not the same function"):
         mg.compile("n1 n2", mod=5)
 
@@ -182,7 +184,7 @@ def test_numbers_that_underflow_are_not_called_right(scale):
     network = mg.compile("n1 + n2", mod=5, dtype="float32")
     (expert,) = network.circuit.experts
     tiny = Weights((expert.embed * scale).astype(np.float32), expert.readout, expert.power)
-    small = Network.of_circuit(single(tiny), "n1 + n2", 5, "exact")
+    small = Network.of_circuit(single(tiny), read_function("n1 + n2", 5), "exact")
     assert prove(small).undecided == 25 and mg.verify(small).accuracy == 0.0
 
 
@@ -191,7 +193,7 @@ def test_numbers_that_overflow_are_not_called_right():
     (expert,) = network.circuit.experts
     huge = Weights((expert.embed * 1e30).astype(np.float32), expert.readout, expert.power)
     with pytest.raises(NoProof, match="may overflow float32"):
-        prove(Network.of_circuit(single(huge), "n1 + n2", 5, "exact"))
+        prove(Network.of_circuit(single(huge), read_function("n1 + n2", 5), "exact"))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
@@ -199,7 +201,7 @@ def test_no_numbers_prove_nothing(value):
     network = mg.compile("n1 + n2", mod=5)
     (expert,) = network.circuit.experts
     other = Weights(np.full_like(expert.embed, value), expert.readout, expert.power)
-    spoiled = Network.of_circuit(single(other), "n1 + n2", 5, "exact")
+    spoiled = Network.of_circuit(single(other), read_function("n1 + n2", 5), "exact")
     checked, asked = mg.verify(spoiled), mg.predict(spoiled, 0, 0)
     assert checked.accuracy == 0.0 and (checked.proof is None or checked.proof.right == 0)
     assert asked.correct is False and "no answer" in asked.judgement
@@ -215,7 +217,7 @@ def test_counts_of_random_networks_agree_with_what_they_answer(seed):
     rng = np.random.default_rng(seed)
     embed, readout = rng.normal(size=(2, 7, 30)), rng.normal(size=(30, 7))
     network = Network.of_circuit(
-        single(Weights(embed.astype("f4"), readout.astype("f4"), 2)), "n1 n2 + 3", 7, "trained"
+        single(Weights(embed.astype("f4"), readout.astype("f4"), 2)), read_function("n1 n2 + 3", 7), "trained"
     )
     proof = prove(network)
     right = int((network.table() == np.add(np.multiply.outer(range(7), range(7)), 3) % 7).sum())
@@ -235,7 +237,7 @@ def test_a_circuit_is_wrong_where_one_expert_is():
     first = network.circuit.experts[0]
     readout = first.readout[:, [0, 2, 1, 3, 4, 5, 6]]
     experts = (replace(first, readout=readout), *network.circuit.experts[1:])
-    broken = Network.of_circuit(replace(network.circuit, experts=experts), network.expression, 7, "exact")
+    broken = Network.of_circuit(replace(network.circuit, experts=experts), network.function, "exact")
     proof = prove(broken)
     wrong = int((broken.table() != mg.table(network.expression, 7)).sum())
     assert proof.wrong == wrong > 0 and proof.undecided == 0
@@ -244,7 +246,7 @@ def test_a_circuit_is_wrong_where_one_expert_is():
 def test_a_softmax_that_leaks_leaves_rows_undecided():
     network = mg.compile("n1 n2 + n1^3 n2^2", mod=7)
     soft = replace(network.circuit, betas=network.circuit.betas * 0.01)
-    proof = prove(Network.of_circuit(soft, network.expression, 7, "exact"))
+    proof = prove(Network.of_circuit(soft, network.function, "exact"))
     assert proof.wrong == 0 and proof.undecided > 0
 
 
@@ -263,7 +265,7 @@ def planned(text: str, mod: int, frequencies: str | int) -> tuple[Circuit, tuple
     plan, kernels = best_plan(parse(text), mod, frequencies)
     kernels, experts, margins, _, _ = enough_margin(plan, kernels, "float64")
     betas = np.array([margin.beta for margin in margins])
-    network = finish(plan, experts, betas, text, mod, "exact", ExactSettings(frequencies))
+    network = finish(plan, experts, betas, read_function(text, mod), "exact", ExactSettings(frequencies))
     return kernel_circuit(network), claims_of(plan, kernels)
 
 
@@ -353,7 +355,7 @@ def test_a_proof_by_composition_is_about_what_was_typed():
     assert network.predict(rows).tolist() == right
     for text in ("n1 n2 n3 n4 n5 + 3 n1^2 + 1", "n1 n2 n3 n4 n5 + 3 n2^2", "n1 n2 n3 n4 n5 + 3 n1^3"):
         with pytest.raises(NoProof, match="not shown to compose"):
-            prove(replace(network, expression=text))
+            prove(replace(network, function=read_function(text, 97)))
 
 
 @pytest.mark.parametrize("field, value", [("forms", "n1 + 1"), ("result", "2*n1"), ("generator", 3), ("rule", "sum")])

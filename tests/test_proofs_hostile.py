@@ -10,6 +10,7 @@ import pytest
 
 import modgrok as mg
 from modgrok import cli
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.base.stores import write_tensors
 from modgrok.compiler.compiling import compile
@@ -114,7 +115,7 @@ def with_weights(network: Network, embed: float, readout: float, betas: str) -> 
     dtype = expert.embed.dtype
     changed = Expert((expert.embed * embed).astype(dtype), (expert.readout * readout).astype(dtype), expert.power)
     circuit = Circuit((changed,), network.circuit.betas.astype(betas), network.circuit.wires, 2)
-    return Network.of_circuit(circuit, "n1 + n2", 5, "exact")
+    return Network.of_circuit(circuit, read_function("n1 + n2", 5), "exact")
 
 
 def test_neurons_that_overflow_are_not_proved_right_because_their_readout_is_small():
@@ -127,7 +128,9 @@ def test_neurons_that_overflow_are_not_proved_right_because_their_readout_is_sma
 
 def test_sums_that_overflow_are_not_proved_right_because_their_readout_is_small():
     expert = Expert(np.full((2, 5, 1), 3e38, np.float32), np.full((1, 5), 1e-38, np.float32), 1)
-    network = Network.of_circuit(Circuit((expert,), np.ones(1, np.float32), ((0, 1),), 2), "n1 + n2", 5, "exact")
+    network = Network.of_circuit(
+        Circuit((expert,), np.ones(1, np.float32), ((0, 1),), 2), read_function("n1 + n2", 5), "exact"
+    )
     with pytest.raises(NoProof, match="may overflow float32"):
         prove(network)
 
@@ -152,7 +155,7 @@ def test_a_softmax_whose_exponents_round_to_more_than_1_is_not_trusted(dtype):
     betas = (network.circuit.betas * 1e30).astype(dtype)
     circuit = Circuit(network.circuit.experts, betas, network.circuit.wires, 3)
     with pytest.raises(NoProof, match="may overflow"):
-        prove(Network.of_circuit(circuit, "n1 n2 + n3", 3, "exact"))
+        prove(Network.of_circuit(circuit, read_function("n1 n2 + n3", 3), "exact"))
 
 
 # ------------------------------------------------------------------------------------------ claims about experts

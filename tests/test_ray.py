@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 from modgrok.base.errors import InputError
-from modgrok.base.ray_workers import RayWorkers
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments.part import train_part
+from modgrok.experiments.ray_workers import RayWorkers
 
 ray = pytest.importorskip("ray", reason="the extra ray is not installed")
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
@@ -89,8 +90,8 @@ def wait_for(condition):
 
 
 def test_a_worker_that_lacks_the_package_says_so(cluster, tmp_path, monkeypatch):
-    (tmp_path / "only_here.py").write_text("def work(task): pass")
+    (tmp_path / "only_here.py").write_text("class Thing: pass")
     monkeypatch.syspath_prepend(tmp_path)
-    work = importlib.import_module("only_here").work
+    thing = importlib.import_module("only_here").Thing()
     with pytest.raises(InputError, match="No module named 'only_here'; every machine .* needs the same modgrok"):
-        RayWorkers(work, cluster).submit(3).result()
+        RayWorkers(train_part, cluster).submit(thing).result()

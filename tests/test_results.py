@@ -14,6 +14,7 @@ import pytest
 from html_elements import Elements
 
 import modgrok as mg
+from modgrok.algebra.function import read_function
 from modgrok.base.results import Result, html_table, percent, plain
 from modgrok.commands.common import CheckedNetwork
 from modgrok.commands.predict import Answered
@@ -197,7 +198,7 @@ def session(tmp_path_factory) -> dict[str, Result]:
         "export": mg.export(network, "torch", folder / "net.py"),
         "a checked network": CheckedNetwork(network, verification, 1.5, (folder / "net.py",)),
         "an answer": Answered(network, prediction),
-        "a long expression": replace(network, expression=" + ".join(f"n{k}" for k in range(1, 99))),
+        "a long expression": replace(network, function=read_function(" + ".join(f"n{k}" for k in range(1, 99)), 5)),
     }
 
 

@@ -218,9 +218,8 @@ def test_a_finished_run_with_a_damaged_file_is_written_again_from_its_checkpoint
 
 
 def test_a_wrong_expression_leaves_no_folder(tmp_path):
-    wrong = replace(CONFIG, expression="n1 +")
     with pytest.raises(InputError, match="the expression ends too early"):
-        train_config(wrong, tmp_path / "run")
+        train_config(replace(CONFIG, expression="n1 +"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 

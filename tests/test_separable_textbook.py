@@ -11,7 +11,7 @@ from separable_cases import table_of
 from modgrok.algebra.expression import parse
 from modgrok.separable import check_witness, classify_table, decide
 from modgrok.separable.procedures.integrals import integral_places
-from modgrok.separable.procedures.subexpressions import written_witnesses
+from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 
 TEXTBOOK = (
     (lambda a, b: a**6 + b**6, 97, "additive"),
@@ -58,7 +58,7 @@ def test_integrals_are_read_off_derivatives():
 def test_the_spelling_is_a_hint_and_no_more():
     tree = parse("((n1^2 + n1)(n2^3 + 2) + 5)^7")
     table = table_of(lambda a, b: ((a**2 + a) * (b**3 + 2) + 5) ** 7, 31)
-    hints = written_witnesses(tree, table, 31, (1, 2), True)
+    hints = written_witnesses(written_parts(tree, table, 31), table, 31, True)
     assert any(check_witness(table, 30, True, witness) for witness in hints)
     wrong = classify_table(table, 31, tree=parse("n1 + n2"))
     assert wrong.family == "multiplicative", "a wrong hint is not believed"

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks import verification
@@ -118,13 +119,13 @@ def test_samples_and_tables_that_cannot_be_checked_are_refused():
 
 def test_ties_are_errors():
     expert = Expert(np.ones((1, 3, 1)), np.ones((1, 3)), 1)
-    found = verify(Network.of_circuit(single(expert), "n1", 3, "paper"))
+    found = verify(Network.of_circuit(single(expert), read_function("n1", 3), "paper"))
     assert (found.accuracy, found.errors, found.min_margin, found.first_error) == (0.0, 3, 0.0, (0,))
 
 
 def test_weights_that_are_not_numbers_are_errors():
     expert = Expert(np.full((1, 3, 1), np.nan), np.ones((1, 3)), 1)
-    found = verify(Network.of_circuit(single(expert), "n1", 3, "paper"))
+    found = verify(Network.of_circuit(single(expert), read_function("n1", 3), "paper"))
     assert found.errors == 3 and found.first_error == (0,)
     assert np.isnan(found.min_margin) and np.isnan(found.mse)
 
@@ -132,7 +133,7 @@ def test_weights_that_are_not_numbers_are_errors():
 def test_answers_follow_the_expression_not_the_plan():
     """A network that computes a sum but claims a difference is found out."""
     right = compile_paper("n1 + n2", 7)
-    found = verify(Network.of_circuit(right.circuit, "n1 - n2", 7, "paper"))
+    found = verify(Network.of_circuit(right.circuit, read_function("n1 - n2", 7), "paper"))
     assert found.errors == sum((x + y) % 7 != (x - y) % 7 for x, y in product(range(7), repeat=2))
     assert found.first_error == (0, 1)
 

@@ -9,13 +9,12 @@ from concurrent.futures import Future
 import pytest
 
 from modgrok import cli
-from modgrok.base import ray_workers
 from modgrok.base.errors import InputError
-from modgrok.base.ray_workers import check_ray, settle
-from modgrok.base.workers import ThisThread, in_window
 from modgrok.censuses import parts, runner
 from modgrok.censuses.plan import plan_from
-from studies.resuming import Threads
+from modgrok.experiments import ray_workers
+from modgrok.experiments.ray_workers import check_ray, settle
+from modgrok.experiments.workers import ThisThread, Threads, in_window
 
 PLAN = plan_from(
     {"steps": 2, "tables": {"random": 3}, "settings": [{"moduli": [5], "widths": [4], "fractions": [0.5]}]}

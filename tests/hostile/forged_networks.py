@@ -145,7 +145,7 @@ def named(model: Any, leaves: list[np.ndarray], text: str = "n1 + n2") -> Networ
     import jax
 
     params = jax.tree.unflatten(jax.tree.structure(model.skeleton()), leaves)
-    return Network(model, params, text, model.classes, "trained")
+    return Network(model, params, read_function(text, model.classes), "trained")
 
 
 def noise(name: str) -> Network:
@@ -414,7 +414,7 @@ FORGERIES: dict[str, Forge] = {
 
 def answered(network: Network) -> np.ndarray | None:
     """What integers say for each row of the table, below 0 where nobody knows; None for unknown words."""
-    if network.function is not None:
+    if network.function.tree is None:
         return np.asarray(network.function.table).reshape(-1)
     modulus, text = network.modulus, network.expression.strip()
     function = {"n2 + n1": EXPRESSIONS["n1 + n2"], "n1 + n3": EXPRESSIONS["n1 + n2"]}.get(text, EXPRESSIONS.get(text))

@@ -299,13 +299,19 @@ def parse_with_modulus(text: str) -> tuple[Tree, int | None]:
 def parse(text: str, modulus: int | None = None) -> Tree:
     """The tree of an expression; a trailing 'mod 97' must agree with `modulus` where both are given."""
     tree, written = parse_with_modulus(text)
-    if None not in (written, modulus) and written != modulus:
+    agreed(text, written, modulus)
+    return tree
+
+
+def agreed(text: str, written: int | None, given: int | None) -> int | None:
+    """The modulus that a text ends with, that is given beside it, or both."""
+    if None not in (written, given) and written != given:
         raise ExpressionError(
-            f"the expression says mod {written} but {modulus} is given; give one of them, or the same number",
+            f"the expression says mod {written} but {given} is given; give one of them, or the same number",
             text,
             text.rfind("mod"),
         )
-    return tree
+    return given if written is None else written
 
 
 # --------------------------------------------------------------------------------------------- printing
@@ -373,8 +379,7 @@ def to_latex(tree: Tree) -> str:
 def read(text: str, mod: int | None) -> tuple[Tree, int]:
     """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
     tree, written = parse_with_modulus(text)
-    modulus = mod if written is None else written
+    modulus = agreed(text, written, mod)
     if modulus is None:
         raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
-    parse(text, mod)  # refuses two moduli that differ
     return tree, check_modulus(modulus)

@@ -16,20 +16,21 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, product
+from itertools import count, islice, product
 from math import prod
 from operator import index
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, TypeGuard, runtime_checkable
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.algebra.expression import Tree, parse, read, to_text, variables
+from modgrok.algebra.expression import Tree, read, to_text, variable_names
 from modgrok.algebra.field import check_modulus
-from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
+from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, table_work, value_table
+from modgrok.algebra.structures import Integers, Structure
 from modgrok.algebra.table_files import SUFFIXES, UNKNOWN, TableFile, read_table, whole_numbers
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, json_text
@@ -37,17 +38,31 @@ from modgrok.base.results import Result, json_text
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Function(Result):
-    """A function with its whole table; `expression` is None where it was not written as one.
+    """A function of `variables`, which have so many values each (`sizes`), with values in a `structure`.
+
+    `tree` is how it is written, and its table is made when it is first asked for; None where it was given by its
+    values. `name` is the canonical spelling, or what a table is called; `source` what it was read from, as typed.
 
     Two functions are equal if their tables and their numbers of values are, whatever their names.
     """
 
-    expression: str | None
     name: str
     variables: tuple[str, ...]
     sizes: tuple[int, ...]
-    values: int
-    table: Int[np.ndarray, "..."]
+    structure: Structure
+    source: str
+    tree: Tree | None = None
+    given: Int[np.ndarray, "..."] | None = None
+
+    @property
+    def expression(self) -> str | None:
+        """The canonical spelling; None where it was not written as an expression."""
+        return None if self.tree is None else self.name
+
+    @property
+    def values(self) -> int:
+        """How many values the function may have."""
+        return self.structure.order
 
     @property
     def modulus(self) -> int | None:
@@ -60,24 +75,59 @@ class Function(Result):
         return self.modulus is not None
 
     @property
-    def tree(self) -> Tree | None:
-        return None if self.expression is None else parse(self.expression, self.modulus)
+    def inputs(self) -> tuple[Structure, ...]:
+        """Where each variable takes its values."""
+        return tuple(self.structure if size == self.values else Integers(size) for size in self.sizes)
+
+    @property
+    def cells(self) -> int:
+        return prod(self.sizes)
+
+    @cached_property
+    def table(self) -> Int[np.ndarray, "..."]:
+        """The value of every cell, -1 where it is unknown."""
+        if self.tree is None:
+            assert self.given is not None
+            return self.given
+        return value_table(self.tree, self.structure, self.indices)
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The numbers of variables n1, n2, …; variables with other names are numbered."""
+        if all(name[:1] == "n" and name[1:].isdigit() for name in self.variables):
+            return tuple(int(name[1:]) for name in self.variables)
+        return tuple(range(1, len(self.variables) + 1))
+
+    def at(self, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
+        """The values at some rows, without the whole table where the function is written down."""
+        if self.tree is None:
+            return self.table[tuple(rows.T)]
+        columns = dict(zip(self.indices, rows.T, strict=True))
+        return np.broadcast_to(evaluate(self.tree, columns, self.structure), len(rows))
 
     @cached_property
     def known(self) -> Bool[np.ndarray, "..."] | None:
         """Which cells are known; None where all are."""
+        if self.tree is not None:
+            return None
         found = self.table >= 0
         return None if found.all() else found
 
     @property
     def known_cells(self) -> int:
-        return self.table.size if self.known is None else int(self.known.sum())
+        return self.cells if self.known is None else int(self.known.sum())
 
     @cached_property
     def digest(self) -> str:
-        """A name for the table's content: equal tables have equal digests on every machine."""
+        """A name for the table's content: equal tables have equal digests on every machine.
+
+        Where a table would be too large, that of how the function is written.
+        """
         about = json_text({"sizes": self.sizes, "values": self.values}).encode()
-        return hashlib.sha256(about + self.table.astype("<i8").tobytes()).hexdigest()[:32]
+        work = 0 if self.tree is None else table_work(self.tree, self.values)
+        small = self.cells <= LARGEST_TABLE and work <= LARGEST_WORK
+        content = self.table.astype("<i8").tobytes() if small else self.name.encode()
+        return hashlib.sha256(about + content).hexdigest()[:32]
 
     @property
     def shape_text(self) -> str:
@@ -87,11 +137,14 @@ class Function(Result):
     @property
     def title(self) -> str:
         """The function in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
-        return f"{self.name} ({self.shape_text})" if self.expression is None else f"{self.name} mod {self.values}"
+        return self.titled(self.name)
+
+    def titled(self, name: str) -> str:
+        return f"{name} ({self.shape_text})" if self.tree is None else f"{name} {self.structure.words}"
 
     def summary(self) -> str:
-        unknown = self.table.size - self.known_cells
-        return self.title + (f", {unknown:,} of {self.table.size:,} cells unknown" if unknown else "")
+        unknown = self.cells - self.known_cells
+        return self.title + (f", {unknown:,} of {self.cells:,} cells unknown" if unknown else "")
 
     def to_json(self) -> dict[str, Any]:
         """What the function is; its table is known by its digest."""
@@ -99,22 +152,36 @@ class Function(Result):
         return {name: list(x) if isinstance(x := getattr(self, name), tuple) else x for name in names}
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Function) and self.digest == other.digest
+        if self is other or not isinstance(other, Function):
+            return self is other
+        if (self.sizes, self.values) != (other.sizes, other.values):
+            return False
+        same = self.tree is not None and (self.tree, self.variables) == (other.tree, other.variables)
+        return same or self.digest == other.digest
 
     def __hash__(self) -> int:
-        return hash(self.digest)
+        return hash((self.sizes, self.values))
 
+    def with_values(self, values: int | None) -> Function:
+        """The function itself, or a table with another number of values."""
+        if values in (None, self.values):
+            return self
+        if self.tree is not None:
+            raise InputError(f"{self.title} has a modulus, but {values} is given; give one of them, or the same number")
+        return from_table(self.table, values, self.name, self.variables)
 
-@runtime_checkable
-class Given(Protocol):
-    """What says which function is meant, as a network and the config of a training do."""
-
-    @property
-    def expression(self) -> str: ...
-    @property
-    def modulus(self) -> int: ...
-    @property
-    def function(self) -> Function | None: ...
+    def with_variables(self, at_least: int) -> Function:
+        """The function itself, or an expression with variables that it does not mention."""
+        if len(self.sizes) >= at_least:
+            return self
+        if self.tree is None:
+            raise InputError(
+                f"a function of {at_least} variables or more is needed here, got one of {len(self.sizes)}: "
+                f"{self.summary()}; give a table with an axis for each variable"
+            )
+        others = (k for k in count(1) if k not in self.indices)
+        axes = sorted((*self.indices, *islice(others, at_least - len(self.sizes))))
+        return replace(self, variables=tuple(f"n{k}" for k in axes), sizes=(self.values,) * at_least)
 
 
 FunctionLike: TypeAlias = str | Path | np.ndarray | Sequence[Any] | Callable[..., Any] | Function
@@ -136,7 +203,7 @@ def read_function(
         at_least: how many variables there must be; an expression gets those that it does not mention.
 
     Returns:
-        A `Function`: `.table`, `.sizes`, `.values`, `.modulus`, `.known`.
+        A `Function`: `.table` (made when it is first asked for), `.sizes`, `.values`, `.modulus`, `.known`.
 
     >>> read_function([[0, 1, 2], [1, 2, 3]])
     <Function: table 60f358 (2 × 3 → 4)>
@@ -144,9 +211,9 @@ def read_function(
     np.int64(2)
     """
     if isinstance(function, Function):
-        found = again(function, mod, at_least)
+        found = function.with_values(mod)
     elif is_expression(function):
-        found = from_expression(function, mod, at_least)
+        found = from_expression(function, mod)
     elif isinstance(function, (str, Path)):
         found = from_file(read_table(function), mod)
     elif callable(function):
@@ -155,12 +222,7 @@ def read_function(
         found = from_array(function, mod)
     if sizes is not None and not callable(function):
         raise InputError(f"sizes are for Python functions, got {tuple(sizes)}; a table has its own")
-    if len(found.sizes) < at_least:
-        raise InputError(
-            f"a function of {at_least} variables or more is needed here, got one of {len(found.sizes)}: "
-            f"{found.summary()}; give a table with an axis for each variable"
-        )
-    return found
+    return found.with_variables(at_least)
 
 
 # ---------------------------------------------------------------------------------------------- expressions
@@ -171,14 +233,10 @@ def is_expression(function: Any) -> TypeGuard[str]:
     return isinstance(function, str) and Path(function).suffix.lower() not in SUFFIXES
 
 
-def from_expression(text: str, mod: int | None, at_least: int = 1) -> Function:
+def from_expression(text: str, mod: int | None) -> Function:
     tree, modulus = read(text, mod)
-    axes = variables(tree)
-    others = (k for k in count(1) if k not in variables(tree))
-    while len(axes) < at_least:
-        axes = tuple(sorted((*axes, next(others))))
-    table, written = value_table(tree, modulus, axes), to_text(tree)
-    return Function(written, written, tuple(f"n{k}" for k in axes), table.shape, modulus, table)
+    names = tuple(variable_names(tree))
+    return Function(to_text(tree), names, (modulus,) * len(names), Integers(modulus), text, tree)
 
 
 # --------------------------------------------------------------------------------------------------- tables
@@ -217,27 +275,18 @@ def from_table(
     allowed = table.size if mod is None else check_modulus(mod)
     if largest >= allowed:
         cell = tuple(int(k) for k in np.unravel_index(table.argmax(), table.shape))
-        limit = f"below the {allowed:,} cells of the table" if mod is None else f"residues 0 … {allowed - 1}"
+        limit = f"below the {allowed:,} cells of the table" if mod is None else Integers(allowed).elements
         raise InputError(f"{where}: values must be {limit}, got {largest} in cell {cell}; number them 0, 1, 2, …")
     square = len(set(table.shape)) == 1 and largest < table.shape[0]
     values = mod if mod is not None else table.shape[0] if square else max(2, largest + 1)
     axes = names or tuple(f"n{axis + 1}" for axis in range(table.ndim))
-    found = Function(None, name, axes, tuple(map(int, table.shape)), int(values), table)
+    found = Function(name, axes, tuple(map(int, table.shape)), Integers(int(values)), name, given=table)
     return found if name else named_by_digest(found, "table")
 
 
 def named_by_digest(function: Function, kind: str) -> Function:
     name = f"{kind} {function.digest[:6]}"
-    return Function(None, name, function.variables, function.sizes, function.values, function.table)
-
-
-def again(function: Function, mod: int | None, at_least: int) -> Function:
-    """The function itself; a table with another number of values, an expression with more variables, where asked."""
-    if function.expression is not None:
-        return from_expression(f"{function.expression} mod {function.values}", mod, at_least)
-    if mod in (None, function.values):
-        return function
-    return from_table(function.table, mod, function.name, function.variables)
+    return replace(function, name=name, source=name)
 
 
 def shape_text(table: Int[np.ndarray, "..."]) -> str:
@@ -296,4 +345,4 @@ def value_at(function: Callable[..., Any], cell: tuple[int, ...], modulus: int |
         raise InputError(f"values must be whole numbers, the function gives {value!r} at {cell}") from None
     if modulus is None and not 0 <= number < LARGEST_TABLE:
         raise InputError(f"values must be from 0 on, the function gives {number} at {cell}; give mod= to reduce them")
-    return number if modulus is None else number % modulus
+    return number if modulus is None else Integers(modulus).constant(number)

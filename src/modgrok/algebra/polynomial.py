@@ -7,6 +7,7 @@ values alone and `expand` from the tree. Which of the two is used is a question 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,9 +39,9 @@ from modgrok.algebra.field import (
     is_prime,
     log_table,
     power_period,
-    powers,
     reduce_exponent,
 )
+from modgrok.algebra.structures import Structure, structure_of
 from modgrok.base.errors import InputError
 
 LARGEST_TABLE = 1 << 24
@@ -63,46 +64,37 @@ Terms = dict[tuple[int, ...], int]
 # ---------------------------------------------------------------------------------------- values and tables
 
 
-def evaluate(tree: Tree, values: Mapping[int, Residues], modulus: int) -> IntArray:
-    """The values of an expression; `values` maps variables to residues, whose arrays are broadcast together."""
-    return np.asarray(_value(tree, values, modulus))
+def evaluate(tree: Tree, values: Mapping[int, Residues], structure: Structure | int) -> IntArray:
+    """The values of an expression in a structure, or modulo a number; `values` maps variables to elements, whose
+    arrays are broadcast together."""
+    return np.asarray(_value(tree, values, structure_of(structure)))
 
 
-def _value(tree: Tree, values: Mapping[int, Residues], modulus: int) -> Residues:
+def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure) -> Residues:
     match tree:
         case Integer(number):
-            return np.asarray(number % modulus)
+            return np.asarray(structure.constant(number))
         case Variable(index):
             return values[index]
         case Negation(operand):
-            return -_value(operand, values, modulus) % modulus
+            return structure.negate(_value(operand, values, structure))
         case Power(base, exponent):
-            return _power(_value(base, values, modulus), exponent, modulus)
+            return structure.power(_value(base, values, structure), exponent)
         case Sum(parts) | Product(parts):
-            operation = np.add if isinstance(tree, Sum) else np.multiply
-            result = _value(parts[0], values, modulus)
-            for part in parts[1:]:
-                result = operation(result, _value(part, values, modulus)) % modulus
-            return result
+            operation = structure.add if isinstance(tree, Sum) else structure.multiply
+            return functools.reduce(operation, (_value(part, values, structure) for part in parts))
 
 
-def _power(base: Residues, exponent: int, modulus: int) -> IntArray:
-    """Powers of residues, looked up in the table of all of them where that is shorter."""
-    if np.size(base) <= modulus:
-        return powers(np.asarray(base), exponent, modulus)
-    return powers(np.arange(modulus), exponent, modulus)[base]
-
-
-def value_table(tree: Tree, modulus: int, over: Sequence[int] | None = None) -> Int[np.ndarray, "p ..."]:
-    """The whole table, one axis of length p per variable in `over` (those that occur, in rising order)."""
-    axes = variables(tree) if over is None else tuple(over)
-    check_table(tree, check_modulus(modulus), len(axes))
+def value_table(tree: Tree, structure: Structure | int, over: Sequence[int] | None = None) -> Int[np.ndarray, "p ..."]:
+    """The whole table, one axis of all elements per variable in `over` (those that occur, in rising order)."""
+    axes, structure = variables(tree) if over is None else tuple(over), structure_of(structure)
+    order = check_modulus(structure.order)
+    check_table(tree, order, len(axes))
     grid = {
-        index: np.arange(modulus).reshape([-1 if axis == k else 1 for k in range(len(axes))])
+        index: np.arange(order).reshape([-1 if axis == k else 1 for k in range(len(axes))])
         for axis, index in enumerate(axes)
     }
-    shape = (modulus,) * len(axes)
-    return np.ascontiguousarray(np.broadcast_to(evaluate(tree, grid, modulus), shape))
+    return np.ascontiguousarray(np.broadcast_to(evaluate(tree, grid, structure), (order,) * len(axes)))
 
 
 def table(expression: str, mod: int | None = None) -> Int[np.ndarray, "p ..."]:

@@ -168,7 +168,7 @@ def classify(
     share = wording.in_line(enough(asked.table, asked.modulus, found), expected, fraction)
     closed = None
     if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
-        closed = disguise(found.witness, indices(asked.variables), asked.modulus)
+        closed = disguise(found.witness, asked.indices, asked.modulus)
     known = None if asked.known is None else asked.known_cells
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
     return Answer(
@@ -197,10 +197,3 @@ def classify(
         notes=found.notes,
         seconds=time.perf_counter() - started,
     )
-
-
-def indices(names: tuple[str, ...]) -> list[int]:
-    """The numbers of variables n1, n2, …; variables with other names are numbered."""
-    if all(name[0] == "n" and name[1:].isdigit() for name in names):
-        return [int(name[1:]) for name in names]
-    return list(range(1, len(names) + 1))

@@ -61,7 +61,7 @@ def probe_function(function: Function, *, fraction: float = 0.5, progress: Progr
     if function.table.size > LARGEST_PROBE:
         reason = f"probes train on tables of up to {LARGEST_PROBE:,} cells, this one has {function.table.size:,}"
         return Probe(not_covered(reason, "probe"), None, None, WIDTH, STEPS, fraction, time.perf_counter() - started)
-    as_table = replace(function, expression=None)  # on all its variables, also those that the expression leaves out
+    as_table = replace(function, tree=None, given=function.table)  # on variables that an expression leaves out, too
     config = TrainConfig.of(as_table, width=WIDTH, steps=STEPS, fraction=fraction)
     ensemble = ensemble_of([config])
     metrics, _ = train_ensemble(

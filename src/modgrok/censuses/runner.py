@@ -12,9 +12,7 @@ from pathlib import Path
 from modgrok.base.errors import InputError
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress
-from modgrok.base.ray_workers import RayWorkers, check_ray
 from modgrok.base.results import Result
-from modgrok.base.workers import Workers
 from modgrok.censuses import annotation, store
 from modgrok.censuses.parts import CensusPart, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
@@ -22,6 +20,8 @@ from modgrok.censuses.prepared import PreparedAhead
 from modgrok.experiments.engine import OnPart, PartReport, Training, train_parts
 from modgrok.experiments.executors import LocalWorkers, train_compiled
 from modgrok.experiments.part import TrainedPart, slice_numbers, slice_of
+from modgrok.experiments.ray_workers import RayWorkers, check_ray
+from modgrok.experiments.workers import Workers
 from modgrok.training.ensemble import check_memory
 
 

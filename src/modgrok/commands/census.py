@@ -14,7 +14,6 @@ from rich.table import Table
 from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table, text_table, visible
 from modgrok.base.progress import progress_bar
-from modgrok.base.ray_workers import WHERE
 from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
@@ -27,6 +26,7 @@ from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
 from modgrok.experiments.engine import PartReport
+from modgrok.experiments.ray_workers import WHERE
 
 USAGE = """\
 modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]

@@ -39,7 +39,7 @@ class Answered(Result):
 
     def to_json(self) -> dict[str, Any]:
         network = self.network
-        about = {"expression": network.expression, "modulus": network.common_modulus, "variables": network.variables}
+        about = {"expression": network.expression, "modulus": network.function.modulus, "variables": network.variables}
         return {**about, **self.prediction.to_json()}
 
 

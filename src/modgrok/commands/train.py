@@ -24,6 +24,7 @@ from modgrok.training.logs import LOGS
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import default_folder, load_config
 from modgrok.training.settings import CHOICES, HELP
+from modgrok.training.steps import Metrics
 from modgrok.training.train import Run, train_config
 
 RUN_KEYS = {
@@ -32,8 +33,7 @@ RUN_KEYS = {
     "finished": "whether all steps were taken",
     "reused": "whether the run had been finished before",
     "step": "the last step",
-    "final": "the metrics there: `train_loss`, `test_loss`, `train_accuracy`, `test_accuracy`, `ipr`, `ipr_alive`, "
-    "`alive`, `embed_norm`, `readout_norm`",
+    "final": f"the metrics there: {', '.join(f'`{name}`' for name in Metrics._fields)}",
     "memorised_at": "first measured step with 99 % of the training rows right, or `null`",
     "grokked_at": "first measured step with 99 % of the test rows right, or `null`",
     "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`",

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.expression import Tree
 from modgrok.algebra.field import exp_table
-from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
+from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.base.errors import FaultError, InputError
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.exact_weights import Kernel, exact_expert
@@ -114,16 +114,12 @@ def compile(
             f"{unknown[0]} belongs to method {other}, but the method is {method}; its settings are "
             f"{', '.join(known[method])}"
         )
-    if is_expression(function):
-        if method == "paper":
-            return compile_paper(function, mod, PaperSettings(**given))
-        return compile_exact(function, mod, ExactSettings(**given))
-    if method == "paper":
-        raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
     found = read_function(function, mod)
-    if found.expression is not None:
-        return compile_exact(found.expression, found.values, ExactSettings(**given))
-    return compile_table(found, ExactSettings(**given))
+    if method == "exact":
+        return (compile_table if found.tree is None else compile_exact)(found, mod, ExactSettings(**given))
+    if found.tree is None:
+        raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
+    return compile_paper(found, mod, PaperSettings(**given))
 
 
 def assemble(plan: Plan, experts: Sequence[Expert], betas: np.ndarray) -> Circuit:
@@ -135,53 +131,53 @@ def finish(
     plan: Plan,
     experts: Sequence[Expert],
     betas: np.ndarray,
-    text: str,
-    modulus: int,
+    function: Function,
     method: str,
     settings: Any,
-    function: Function | None = None,
 ) -> Network:
-    """The network of a plan, its weights rounded once to the dtype of the settings."""
+    """The network of a plan, its weights rounded once to the dtype of the settings; it has the canonical spelling."""
     circuit = assemble(plan, experts, betas).astype(settings.dtype)
     steps = tuple(plan.describe(step, expert.width) for step, expert in zip(plan.steps, experts, strict=True))
-    return Network.of_circuit(circuit, text, modulus, method, function=function, plan=steps, settings=asdict(settings))
+    function = replace(function, source=function.name)
+    return Network.of_circuit(circuit, function, method, plan=steps, settings=asdict(settings))
 
 
 # --------------------------------------------------------------------------------------------- exact
 
 
-def compile_exact(text: str, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
+def compile_exact(expression: str | Function, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
     """The narrowest network the planner finds, proved right in the dtype of its weights.
 
     Where float32 is not precise enough, more frequencies are used, and then float64.
     """
     settings = settings or ExactSettings()
     check_exact_settings(settings)
-    tree, modulus = read(text, mod)
-    plan, kernels = best_plan(tree, modulus, settings.frequencies)
-    return given_out(exact_network(plan, kernels, to_text(tree), modulus, settings), text, modulus=mod)
+    function, tree = read_expression(expression, mod)
+    plan, kernels = best_plan(tree, function.values, settings.frequencies)
+    return given_out(exact_network(plan, kernels, function, settings), function.source, modulus=mod)
 
 
-def compile_table(function: Function, settings: ExactSettings | None = None) -> Network:
+def read_expression(expression: str | Function, mod: int | None) -> tuple[Function, Tree]:
+    """A function that is written down, and its tree."""
+    function = expression if isinstance(expression, Function) else read_function(expression, mod)
+    if function.tree is None:
+        raise InputError(f"a polynomial is needed here, got {function.summary()}")
+    return function, function.tree
+
+
+def compile_table(function: Function, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
     """One expert for a function that is known by its table alone, where the decision finds a witness; proved."""
     settings = settings or ExactSettings()
     check_exact_settings(settings)
     plan, kernels = best_table_plan(function, settings.frequencies)
-    return given_out(exact_network(plan, kernels, function.name, function.values, settings, function))
+    return given_out(exact_network(plan, kernels, function, settings))
 
 
-def exact_network(
-    plan: Plan,
-    kernels: list[Kernel],
-    text: str,
-    modulus: int,
-    settings: ExactSettings,
-    function: Function | None = None,
-) -> Network:
+def exact_network(plan: Plan, kernels: list[Kernel], function: Function, settings: ExactSettings) -> Network:
     """The network of a plan, with margins that rounding should not use up; nothing is proved of it yet."""
     kernels, experts, margins, dtype, notes = enough_margin(plan, kernels, settings.dtype)
     betas = np.array([expert.beta for expert in margins])
-    network = finish(plan, experts, betas, text, modulus, "exact", replace(settings, dtype=dtype), function)
+    network = finish(plan, experts, betas, function, "exact", replace(settings, dtype=dtype))
     steps = tuple(
         replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=expert.margin, beta=expert.beta)
         for about, kernel, expert in zip(network.plan, kernels, margins, strict=True)
@@ -266,12 +262,12 @@ def enough_margin(
 # --------------------------------------------------------------------------------------------- paper
 
 
-def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | None = None) -> Network:
+def compile_paper(expression: str | Function, mod: int | None = None, settings: PaperSettings | None = None) -> Network:
     """The network of the paper's Section 4, with random phases drawn from the seed."""
     settings = settings or PaperSettings()
     check_paper_settings(settings)
-    tree, modulus = read(text, mod)
-    plan = plan_by_terms(tree, modulus, flat=True)
+    function, tree = read_expression(expression, mod)
+    plan = plan_by_terms(tree, function.values, flat=True)
     experts = []
     for k, step in enumerate(plan.steps):
         rng = np.random.default_rng([settings.seed, k])
@@ -280,7 +276,7 @@ def compile_paper(text: str, mod: int | None = None, settings: PaperSettings | N
         else:
             experts.append(random_sum(step, settings.add_width, settings.normalisation, rng))
     betas = np.full(len(experts), float(settings.beta))
-    return proved(finish(plan, experts, betas, to_text(tree), modulus, "paper", settings), text, modulus=mod)
+    return proved(finish(plan, experts, betas, function, "paper", settings), function.source, modulus=mod)
 
 
 def check_paper_settings(settings: PaperSettings) -> None:

@@ -3,8 +3,8 @@
     part        networks of one compiled program that train side by side (`part.Part`): the steps at which they are
                 measured, their `ensemble()` (shape, rates, tables, orders of residues) and, once they are trained, the
                 `rows(metrics)` of a table. `train_part` is a pure function from a part to its rows.
-    executor    who trains parts, one of `base.workers`: this thread, threads of this process that compile ahead
-                (`executors.LocalWorkers`), or a Ray cluster (`base.ray_workers.RayWorkers(train_part, address)`). A job
+    executor    who trains parts, one of `workers`: this thread, threads of this process that compile ahead
+                (`executors.LocalWorkers`), or a Ray cluster (`ray_workers.RayWorkers(train_part, address)`). A job
                 of an array takes `part.slice_of(parts, "K/N")` and any of these.
     store       rows in a folder of Parquet files that are whole or absent, or in memory (`row_store.RowStore`): what is
                 there is not trained again, what is damaged is set aside, and a column of a later version is null.

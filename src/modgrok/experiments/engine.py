@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import inf
 from typing import NamedTuple
 
-from modgrok.base.workers import Workers, in_window
 from modgrok.experiments.part import AnyPart, Part, TrainedPart
 from modgrok.experiments.row_store import RowStore
+from modgrok.experiments.workers import Workers, in_window
 
 
 class PartReport(NamedTuple):

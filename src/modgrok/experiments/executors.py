@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from typing import Generic
 
 import jax
 import numpy as np
 
 from modgrok.experiments.part import AnyPart, Part, TrainedPart, train_part
+from modgrok.experiments.workers import Threads
 from modgrok.training.config import hyper
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.steps import Shape
@@ -20,21 +20,16 @@ TRAINING_THREADS = {"cpu": 1, "gpu": 2}
 COMPILING_THREADS = {"cpu": 1, "gpu": 4}
 
 
-class LocalWorkers(Generic[AnyPart]):
+class LocalWorkers(Threads[AnyPart, TrainedPart]):
     """Trains parts on the default device of this process; futures end in the order in which parts are submitted."""
-
-    devices = 1
 
     def __init__(self, todo: Sequence[AnyPart]) -> None:
         device = jax.default_backend()
-        self.window = TRAINING_THREADS.get(device, 2) + 1
-        self.training = ThreadPoolExecutor(TRAINING_THREADS.get(device, 2), "training")
+        super().__init__(self.train, TRAINING_THREADS.get(device, 2))
+        self.window += 1
         self.compiling = ThreadPoolExecutor(COMPILING_THREADS.get(device, 4), "compiling")
         programs = dict.fromkeys((part.shape, part.size) for part in todo)
         self.programs = {program: self.compiling.submit(compile_ahead, *program) for program in programs}
-
-    def submit(self, part: AnyPart) -> Future[TrainedPart]:
-        return self.training.submit(self.train, part)
 
     def train(self, part: AnyPart) -> TrainedPart:
         ready = self.prepared(part)
@@ -47,8 +42,8 @@ class LocalWorkers(Generic[AnyPart]):
 
     def close(self) -> None:
         """Give up what has not begun; parts in training come to their end."""
-        for pool in (self.compiling, self.training):
-            pool.shutdown(cancel_futures=True)
+        self.compiling.shutdown(cancel_futures=True)
+        super().close()
 
 
 def train_compiled(part: Part) -> TrainedPart:

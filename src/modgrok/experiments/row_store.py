@@ -17,8 +17,9 @@ from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow.types import is_float32, is_nested
+from pyarrow.types import is_float32, is_float64, is_nested
 
 from modgrok.base.files import whole_file
 from modgrok.base.stores import DamagedError, read_rows, set_aside, signed
@@ -26,6 +27,7 @@ from modgrok.experiments.part import AnyPart, Part, TrainedPart
 
 LEVEL = 9
 """Of the compression: a third of a second for a hundred thousand rows."""
+LARGEST_DICTIONARY = 256
 
 
 class RowStore(ABC):
@@ -130,12 +132,13 @@ def write_rows(path: Path, rows: pa.Table) -> None:
     """Rows as a Parquet file, each column in the encoding that suits it, without any loss.
 
     Settings and words repeat, so they have dictionaries. Metrics, of single precision, hardly do: their bytes are
-    split, the first of all numbers before the second, which are alike and compress. Numbers of networks are stored as
-    differences.
+    split, the first of all numbers before the second, which are alike and compress. Other numbers of many values are
+    the same for many rows in a row, and compress as they are. Numbers of networks are stored as differences.
     """
     split = [field.name for field in rows.schema if is_float32(field.type)]
     counted = [name for name in rows.column_names if name == "network"]
-    others = [field.name for field in rows.schema if field.name not in (*split, *counted) and not is_nested(field.type)]
+    plain = [name for name in rows.column_names if is_nested(rows[name].type) or is_varied(rows[name])]
+    others = [name for name in rows.column_names if name not in (*split, *counted, *plain)]
     with whole_file(path) as temporary:
         pq.write_table(
             signed(rows),
@@ -146,3 +149,8 @@ def write_rows(path: Path, rows: pa.Table) -> None:
             column_encoding=dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(counted, "DELTA_BINARY_PACKED"),
             write_page_checksum=True,
         )
+
+
+def is_varied(column: pa.ChunkedArray) -> bool:
+    """Are there too many numbers in a column for a dictionary?"""
+    return bool(is_float64(column.type) and pc.count_distinct(column).as_py() > LARGEST_DICTIONARY)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from modgrok.algebra.function import FunctionLike, is_expression, read_function
+from modgrok.algebra.function import FunctionLike, read_function
 from modgrok.base.errors import InputError
 from modgrok.training.config import TrainConfig
 
@@ -73,7 +73,7 @@ def plan_of(
     if count > LARGEST_SWEEP:
         raise InputError(f"the sweep has {count:,} trainings, more than {LARGEST_SWEEP:,}; take fewer values or seeds")
     moduli = varied.get("modulus", [mod])
-    functions = {p: function if is_expression(function) else read_function(function, p) for p in moduli}
+    functions = {p: read_function(function, p) for p in moduli}
     configs = []
     for values in product(*varied.values()):
         setting = fixed | dict(zip(varied, values, strict=True))
@@ -85,7 +85,7 @@ def plan_of(
 def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
     """The plan of one training with so many seeds."""
     return plan_of(
-        config.function or config.expression,
+        config.function,
         config.modulus,
         seeds,
         **{name: getattr(config, name) for name in SETTINGS},

@@ -29,15 +29,15 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import claim_folder
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, progress_bar
-from modgrok.base.ray_workers import RayWorkers, check_ray
 from modgrok.base.stores import DamagedError, read_object, write_object
-from modgrok.base.workers import ThisThread
 from modgrok.experiments.engine import PartReport, train_parts
 from modgrok.experiments.part import Part, TrainedPart, train_part
+from modgrok.experiments.ray_workers import RayWorkers, check_ray
 from modgrok.experiments.row_store import RowStore
 from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of, this_device
 from modgrok.experiments.sweep_plan import SweepPlan, plan_of
 from modgrok.experiments.sweep_result import CURVE, Sweep
+from modgrok.experiments.workers import ThisThread
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task
 from modgrok.training.ensemble import check_memory, pick
@@ -87,7 +87,7 @@ def default_folder(plan: SweepPlan) -> Path:
     config = plan.configs[0]
     varied = "-".join(plan.varied) or "seeds"
     digits = sha256(repr(plan.to_json()).encode()).hexdigest()[:6]
-    mod = "" if config.function else f"-mod{config.modulus}"
+    mod = "" if config.function.tree is None else f"-mod{config.modulus}"
     return Path("sweeps") / f"{function_name(config)}{mod}-{varied}-{digits}"
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable, read, variables
+from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.algebra.function import Function, is_expression, read_function
 from modgrok.answers.classifying import Answer, classify
@@ -24,26 +24,26 @@ from modgrok.separable.procedures.obstructions import proving_lines
 KEPT_FUNCTIONS = 32
 
 
-def asked_function(params: Params) -> Function:
-    """The function that a question is about: `expression` and `mod`, or a `table` that was sent before."""
+def asked_function(params: Params, at_least: int = 2) -> Function:
+    """The function that a question is about: `expression` and `mod`, or a `table` that was sent before.
+
+    An expression that mentions fewer variables than `at_least` gets others.
+    """
     mod = whole(params, "mod")
     table = params.get("table")
     if table:
         return stored_table(Path(str(params["tables"])), str(table), mod)
-    expression = str(params.get("expression") or "")
-    if not expression.strip():
+    expression = str(params.get("expression") or "").strip()
+    if not expression:
         raise InputError("an expression is needed; type n1 n2, for example")
     if not is_expression(expression):
         raise InputError(f"{expression!r} is the name of a file; drop the file itself on the page")
-    return known_function(expression, mod)
+    return known_function(expression, mod, at_least)
 
 
 @lru_cache(maxsize=KEPT_FUNCTIONS)
-def known_function(expression: str, mod: int | None) -> Function:
-    tree, modulus = read(expression, mod)
-    check_modulus(modulus)
-    check_cells((modulus,) * max(2, len(variables(tree))))
-    return read_function(expression, mod, at_least=2)
+def known_function(expression: str, mod: int | None, at_least: int) -> Function:
+    return checked_table(read_function(expression, mod, at_least=at_least))
 
 
 @lru_cache(maxsize=KEPT_FUNCTIONS)

@@ -25,7 +25,7 @@ from modgrok.inspection.order import Labels
 from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
 from modgrok.networks.export import export
 from modgrok.networks.network import Network, check_rows
-from modgrok.networks.verification import Prediction, answers, residue, row_margins, verify
+from modgrok.networks.verification import Prediction, answers, row_margins, verify
 from modgrok.training.inspecting import inspect
 
 KEPT_NETWORKS = 16
@@ -251,7 +251,7 @@ def asked_row(params: Params, found: Network) -> Int[np.ndarray, "variable"]:
         raise InputError(f"this network takes {len(found.variables)} values, as in n=12,34; got {len(words)}")
     return check_rows(
         found.model,
-        [residue(whole({"n": word}, "n"), size) for word, size in zip(words, found.model.residues, strict=True)],
+        [part.element(whole({"n": word}, "n")) for word, part in zip(words, found.function.inputs, strict=True)],
     )
 
 

@@ -68,7 +68,7 @@ def run(params: Params) -> dict[str, Any]:
 
 def function_of(config: TrainConfig, tables: Path) -> dict[str, Any]:
     """What opens the function of a run; the table of one that is no expression is put among those that were sent."""
-    if config.function is None:
+    if config.function.tree is not None:
         return {"expression": config.expression, "modulus": config.modulus, "table": None}
     table = put_table(tables, config.function, Path(config.expression).stem)
     return {"expression": None, "modulus": config.modulus, "table": table}

@@ -8,7 +8,7 @@ from typing import Any
 
 from modgrok import __version__
 from modgrok.base.errors import InputError
-from modgrok.explorer.asking import Params, name_of, run_folder, whole
+from modgrok.explorer.asking import Params, name_of, run_folder
 from modgrok.explorer.functions import asked_function
 from modgrok.explorer.limits import check_settings, limits
 from modgrok.networks.models import MODELS, trainable
@@ -41,10 +41,7 @@ def asked_config(params: Params) -> TrainConfig:
         raise InputError(f"there is no setting {str(unknown[0])[:40]!r}; there are {', '.join(HELP)}")
     chosen = {name: typed(name, value) for name, value in given.items() if value is not None}
     check_settings(chosen)
-    function = asked_function(params)
-    if function.expression is None:
-        return TrainConfig.of(function, **chosen)
-    return TrainConfig.of(str(params["expression"]).strip(), whole(params, "mod"), **chosen)
+    return TrainConfig.of(asked_function(params, at_least=1), **chosen)
 
 
 def typed(name: str, value: Any) -> Any:

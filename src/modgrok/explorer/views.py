@@ -56,7 +56,7 @@ def cell_view(network: Network) -> dict[str, Any]:
 
 def neuron_view(network: Network, *, like: Network | None = None, shown: list[int] | None = None) -> dict[str, Any]:
     """Some neurons as waves: the `shown` ones, else the largest of the network `like`."""
-    order = order_of(network, str(network.settings.get("order", "auto")))
+    order = order_of(network.function, str(network.settings.get("order", "auto")))
     blocks = host_blocks(network)
     power = block_power(blocks, order.places)
     chosen = largest_neurons(host_blocks(like or network), order) if shown is None else shown
@@ -91,7 +91,7 @@ def largest_neurons(blocks: Blocks, order: Order) -> list[int]:
 def still_shown(network: Network, shown: list[int] | None) -> list[int]:
     """The neurons to show of a network that trains: those that were shown, the largest for those that have died."""
     blocks = host_blocks(network)
-    largest = largest_neurons(blocks, order_of(network, str(network.settings.get("order", "auto"))))
+    largest = largest_neurons(blocks, order_of(network.function, str(network.settings.get("order", "auto"))))
     if shown is None:
         return largest
     living, fresh = np.asarray(alive(blocks)), iter([k for k in largest if k not in shown])

@@ -102,7 +102,7 @@ def inspect_experts(
     if labels is not None:
         orders = [[Order("witness", own)] for own in labels]
     elif len(experts) == 1:
-        orders = [[order_of(network, order)]]
+        orders = [[order_of(network.function, order)]]
     else:
         orders = [list(expert_orders(e, order, own)) for e, own in zip(experts, plan_labels(network), strict=True)]
     return tuple(inspect_expert(expert, own) for expert, own in zip(experts, orders, strict=True))
@@ -111,15 +111,7 @@ def inspect_experts(
 def snapped_network(network: Network, experts: Sequence[ExpertInspection]) -> Network:
     """The network with nothing left of its experts but one cosine per block."""
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
-    return Network.of_circuit(
-        snapped,
-        network.expression,
-        network.modulus,
-        "snapped",
-        function=network.function,
-        plan=network.plan,
-        settings=network.settings,
-    )
+    return Network.of_circuit(snapped, network.function, "snapped", plan=network.plan, settings=network.settings)
 
 
 def inspect_expert(expert: Expert, orders: Sequence[Order]) -> ExpertInspection:

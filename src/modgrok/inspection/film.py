@@ -97,7 +97,7 @@ def film_of(
     """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
     frames = list(frames) if not isinstance(frames, Collection) else frames
     network = final.network
-    order = order_of(network)
+    order = order_of(network.function)
     neurons = followed_neurons(network, order)
     rows, norms, waves = [], [], []
     for done, (step, frame) in enumerate(frames, start=1):

@@ -96,12 +96,12 @@ class InsideView:
 
 def inside_view(network: Network) -> InsideView:
     """Spectra for every model; neurons and attention where the model tells them and has two inputs."""
-    order = order_of(network)
+    order = order_of(network.function)
     tokens = (*network.variables, "=")
     spectra = block_spectra(network, order)
     if network.model.variables != 2:
         return InsideView(order.name, None, spectra, (), (), tokens)
-    axes = Axes.of(witness_of(network), order, network.model.residues)
+    axes = Axes.of(witness_of(network.function), order, network.model.residues)
     inside = whole_inside(network)
     attention = tuple(
         np.moveaxis(axes.table(np.asarray(heads).reshape(len(heads), -1)), -1, 0).reshape(*heads.shape[1:], *axes.shape)

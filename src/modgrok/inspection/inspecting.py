@@ -71,7 +71,7 @@ class Inspection(Result):
     def order(self) -> str:
         """The order of residues in which weights are periodic; "mixed" if the experts of a circuit differ in it."""
         if not self.experts:
-            return order_of(self.network).name
+            return order_of(self.network.function).name
         orders = sorted({expert.order for expert in self.experts})
         return orders[0] if len(orders) == 1 else "mixed"
 
@@ -92,7 +92,7 @@ class Inspection(Result):
         return plain_object(
             {
                 "expression": self.network.expression,
-                "modulus": self.network.common_modulus,
+                "modulus": self.network.function.modulus,
                 "model": self.network.model.name,
                 "order": self.order,
                 "no_weights_view": self.no_weights_view,
@@ -203,7 +203,7 @@ def inspect_network(
     if not isinstance(network.params, (Circuit, Expert)):
         why = f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
         return Inspection(network, no_weights_view=why)
-    if network.function is not None and not network.function.square:
+    if not network.function.square:
         why = f"{network.title} has other numbers of inputs and classes, so there is no one circle for its waves"
         return Inspection(network, no_weights_view=why)
     experts = inspect_experts(network, order, labels)

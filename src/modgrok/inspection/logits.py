@@ -237,10 +237,10 @@ def logits_view(
     count = network.rows * network.model.classes
     if count > LARGEST_LOGITS:
         why = f"the table has {count:,} logits, more than the {LARGEST_LOGITS:,} that are looked at"
-        return LogitsView(network, order_of(network).name, None, why, loss=loss)
+        return LogitsView(network, order_of(network.function).name, None, why, loss=loss)
     logits = whole_logits(network)
-    labels = witness_of(network)
-    order = named_order(labels) or order_of(network)
+    labels = witness_of(network.function)
+    order = named_order(labels) or order_of(network.function)
     if not np.isfinite(logits).all():
         why = "some logits are no finite numbers: the training diverged"
         return LogitsView(network, order.name, None, why, loss=loss)

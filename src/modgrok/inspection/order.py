@@ -23,7 +23,7 @@ from jaxtyping import Array, Int
 
 from modgrok.algebra.expression import Tree, parse, variable_names
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
-from modgrok.algebra.function import Function, Given
+from modgrok.algebra.function import Function
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
@@ -160,18 +160,16 @@ def sized_order(sizes: Sequence[int], classes: int) -> Order:
 # ------------------------------------------------------------------------------------------ the order of a function
 
 
-def order_of(given: Given, name: str = "auto") -> Order:
-    """The order of the function that is meant: of an expression, or of a table."""
-    if given.function is None:
-        return function_order(given.expression, given.modulus, name)
-    return order_of_table(given.function, name)
+def order_of(function: Function, name: str = "auto") -> Order:
+    """The order of a function: of an expression, which tells more, or of a table."""
+    if function.tree is None:
+        return order_of_table(function, name)
+    return tree_order(function.tree, function.values, name)
 
 
-def witness_of(given: Given) -> Labels | None:
-    """The places g_s(n_s) and h of the function that is meant; None where none are known."""
-    if given.function is None:
-        return function_witness(given.expression, given.modulus)
-    return table_witness(given.function)
+def witness_of(function: Function) -> Labels | None:
+    """The places g_s(n_s) and h of a function; None where none are known."""
+    return table_witness(function) if function.tree is None else tree_witness(function.tree, function.values)
 
 
 @lru_cache(maxsize=64)
@@ -191,10 +189,13 @@ def order_of_table(function: Function, name: str = "auto") -> Order:
     return sized_order(function.sizes, function.values)
 
 
-@lru_cache(maxsize=64)
 def function_order(expression: str, modulus: int, name: str = "auto") -> Order:
     """The order of an expression; "auto" finds it, any other name asks for that one."""
-    tree = parse(expression, modulus)
+    return tree_order(parse(expression, modulus), modulus, name)
+
+
+@lru_cache(maxsize=64)
+def tree_order(tree: Tree, modulus: int, name: str) -> Order:
     return chosen_order(name, modulus, len(variable_names(tree)), lambda: own_order(tree, modulus))
 
 
@@ -232,13 +233,13 @@ def own_order(tree: Tree, modulus: int) -> Order:
 
 
 @lru_cache(maxsize=64)
-def function_witness(expression: str, modulus: int) -> Labels | None:
+def tree_witness(tree: Tree, modulus: int) -> Labels | None:
     """The places g_s(n_s) and h of an expression as they are, with h(Σ g_s) its values; None where none are known.
 
     `function_order` forgets what a natural order need not know: coefficients, exponents, constants. Here they are part
     of the places. A variable that the function does not depend on lies at place 0.
     """
-    found = own_labels(parse(expression, modulus), modulus)
+    found = own_labels(tree, modulus)
     if found is None:
         return None
     unread = (found.tables < 0).all(axis=1, keepdims=True)

@@ -24,8 +24,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.function import Given
+from modgrok.algebra.function import Function
 from modgrok.base.results import percent
 from modgrok.loss_law.calibration import SettingOdds, calibration
 from modgrok.loss_law.expectation import Expectation, not_covered
@@ -44,9 +43,13 @@ NEAR = 0.3
 
 
 @runtime_checkable
-class Settings(Given, Protocol):
+class Settings(Protocol):
     """What the law needs to know of a training; a `TrainConfig` has it all."""
 
+    @property
+    def function(self) -> Function: ...
+    @property
+    def modulus(self) -> int: ...
     @property
     def width(self) -> int: ...
     @property
@@ -123,7 +126,7 @@ def expected_from_loss(train_loss: float | None, config: Settings) -> Expectatio
 
 def why_not_covered(config: Settings) -> str:
     """What puts a training outside the calibration, and what that covers; empty if nothing does."""
-    if config.function is not None and (not config.function.square or config.function.known is not None):
+    if not config.function.square or config.function.known is not None:
         return f"the law was measured for whole tables modulo one number, not for {config.function.summary()}"
     known = calibration()
     for name, value in sorted(known.fixed.items(), key=lambda each: not isinstance(each[1], str)):  # kinds, then rates
@@ -132,7 +135,6 @@ def why_not_covered(config: Settings) -> str:
     for name, (low, high) in known.covers.items():
         if not low <= getattr(config, name) <= high:
             return f"the law was measured for {name} {low:g} to {high:g}, not {getattr(config, name):g}"
-    terms = config.function.variables if config.function else variables(parse(config.expression, config.modulus))
-    if config.power not in (None, 2) or len(terms) != 2:
+    if config.power not in (None, 2) or len(config.function.variables) != 2:
         return "the law was measured for x² networks on functions of two variables"
     return ""

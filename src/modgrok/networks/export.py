@@ -60,7 +60,7 @@ def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Expo
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
     files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
-    return Exported(found.expression, found.common_modulus, to, tuple(files))
+    return Exported(found.expression, found.function.modulus, to, tuple(files))
 
 
 def beside(network: Any, to: str) -> Path:

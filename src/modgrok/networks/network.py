@@ -24,7 +24,6 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int, Integer, Shaped
 
-from modgrok.algebra.expression import parse, variable_names
 from modgrok.algebra.function import Function
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_text
@@ -53,10 +52,7 @@ RowsLike: TypeAlias = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Seque
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Network(Result):
-    """`model` with the weights `params` computes `expression` modulo `modulus`.
-
-    Where it was not made for an expression, `function` has the table it was made for, `expression` the name of that
-    and `modulus` the number of its values.
+    """`model` with the weights `params` computes `function`.
 
     `method` says how it was made: exact, paper, mix, trained or snapped. `plan` tells what each expert of a circuit is
     for, `notes` what the compiler had to change; `settings` is what the network was made with, as plain JSON values.
@@ -69,14 +65,12 @@ class Network(Result):
 
     model: Model
     params: Any
-    expression: str
-    modulus: int
+    function: Function
     method: str
     plan: tuple[ExpertPlan, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     statistics: tuple[Statistics, ...] = ()
-    function: Function | None = None
     proof: Proof | None = None
     unproved: str = ""
     claimed: bool = False
@@ -87,37 +81,36 @@ class Network(Result):
             object.__setattr__(self, "proof", None)
 
     @classmethod
-    def of_circuit(
-        cls,
-        circuit: Circuit,
-        expression: str,
-        modulus: int,
-        method: str,
-        *,
-        function: Function | None = None,
-        **about: Any,
-    ) -> Network:
-        """A network whose weights are a circuit of experts; variables are modulo `modulus`, or those of `function`."""
-        residues = (modulus,) * circuit.variables if function is None else function.sizes
-        model = CircuitModel.of(circuit, residues)
-        return cls(model, circuit, expression, modulus, method, function=function, **about)
+    def of_circuit(cls, circuit: Circuit, function: Function, method: str, **about: Any) -> Network:
+        """A network whose weights are a circuit of experts."""
+        return cls(CircuitModel.of(circuit, function.sizes), circuit, function, method, **about)
 
     # -------------------------------------------------------------------------------------- what it is
 
     @property
+    def expression(self) -> str:
+        """The expression that it was made for, as it was typed; the name of a table."""
+        return self.function.source
+
+    @property
+    def modulus(self) -> int:
+        """How many values its function has."""
+        return self.function.values
+
+    @property
     def variables(self) -> list[str]:
         """Names of the inputs, in the order in which the network reads them."""
-        return variable_names(parse(self.expression)) if self.function is None else list(self.function.variables)
+        return list(self.function.variables)
 
     @property
     def title(self) -> str:
         """What it computes, in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
-        return f"{self.expression} mod {self.modulus}" if self.function is None else self.function.title
+        return self.function.titled(self.expression)
 
     @property
     def words(self) -> tuple[Any, ...]:
         """What a proof of this network must be about, beside its weights."""
-        return self.expression, self.modulus, None if self.function is None else self.function.digest
+        return self.expression, self.modulus, None if self.function.tree is not None else self.function.digest
 
     @property
     def proof_text(self) -> str | None:
@@ -163,12 +156,7 @@ class Network(Result):
     @property
     def known_rows(self) -> int:
         """Rows whose right answer is known: all of them, but for a table with unknown cells."""
-        return self.rows if self.function is None else self.function.known_cells
-
-    @property
-    def common_modulus(self) -> int | None:
-        """The modulus of all variables and of the value; None for a table in which these differ in number."""
-        return self.modulus if set(self.model.residues) == {self.modulus} else None
+        return self.function.known_cells
 
     @property
     def dtype(self) -> np.dtype:
@@ -182,7 +170,7 @@ class Network(Result):
         """What the network is; its weights are in its file."""
         return {
             "expression": self.expression,
-            "modulus": self.common_modulus,
+            "modulus": self.function.modulus,
             "variables": self.variables,
             "sizes": list(self.model.residues),
             "values": self.model.classes,
@@ -274,7 +262,7 @@ class Network(Result):
         tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
         for k, claim in enumerate(self.claims):
             tensors |= {f"claims.{k}.{name}": getattr(claim, name).astype(np.int32) for name in CLAIMED_TABLES}
-        if self.function is not None:
+        if self.function.tree is None:
             about[FUNCTION] = {"name": self.function.name, "variables": list(self.function.variables)}
             tensors[FUNCTION] = self.function.table.astype(np.int32)
         return about, tensors

@@ -75,14 +75,12 @@ def leads(network: Network, rows: np.ndarray, expected: np.ndarray) -> bool:
 
 def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex | None) -> Typed:
     """What the network is to compute; `NoProof` if it says another modulus than was asked for."""
-    if network.function is not None:
-        asked = network.function.values
-    else:
-        asked = network.modulus if modulus is None else index(modulus)
+    if network.function.tree is None:
+        return Typed((), network.modulus, np.asarray(network.function.table, dtype=np.int64))
+    asked = network.modulus if modulus is None else index(modulus)
     if network.modulus != asked:
         raise NoProof(f"the network is modulo {network.modulus}, and {asked} was asked for")
-    table = None if network.function is None else np.asarray(network.function.table, dtype=np.int64)
-    return Typed((*texts, network.expression) if table is None else (), network.modulus, table)
+    return Typed((*texts, network.expression), network.modulus, None)
 
 
 def kernel_circuit(network: Network) -> Circuit:

@@ -22,9 +22,8 @@ import jax
 import numpy as np
 from jaxtyping import Shaped
 
-from modgrok.algebra.expression import parse, variables
 from modgrok.algebra.field import check_modulus
-from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.function import Function, from_expression, from_table
 from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.algebra.table_files import UNKNOWN
 from modgrok.base.errors import InputError
@@ -97,14 +96,12 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
     return Network(
         model,
         params,
-        str(about["expression"]),
-        check_modulus(about["modulus"]),
+        stored_function(about, tensor),
         str(about["method"]),
         tuple(expert_plan_from(step) for step in about["plan"]),
         tuple(map(str, about["notes"])),
         dict(about["settings"]),
         tuple(Statistics(tensor(f"statistics.{k}.mean"), tensor(f"statistics.{k}.variance")) for k in layers),
-        stored_function(about, tensor) if FUNCTION in about else None,
         claimed=claims_proof(about.get("claimed"), about.get("certificate")),
         claims=tuple(claim_from(k, claim, tensor) for k, claim in enumerate(about.get("claims") or ())),
     )
@@ -139,7 +136,9 @@ def of_whole_numbers(table: Shaped[np.ndarray, "..."], what: str) -> Shaped[np.n
 
 
 def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
-    """The table that the network was made for."""
+    """What the network was made for: an expression, or a table."""
+    if FUNCTION not in about:
+        return from_expression(str(about["expression"]), check_modulus(about["modulus"]))
     named = about[FUNCTION]
     table = of_whole_numbers(tensor(FUNCTION), "its table")
     if table.min() < UNKNOWN:
@@ -217,8 +216,7 @@ def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     certificate, notes = settings.pop("certificate", None), settings.pop("notes", [])
     return Network.of_circuit(
         circuit,
-        str(about["expression"]),
-        check_modulus(about["modulus"]),
+        from_expression(str(about["expression"]), check_modulus(about["modulus"])),
         str(about["method"]),
         plan=tuple(expert_plan_1(step) for step in about["plan"]),
         claimed=claims_proof(None, certificate),
@@ -244,15 +242,14 @@ def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     settings = dict(about["settings"])
     if settings.get("norm") == "batch":
         raise InputError("it was trained with batch normalisation, whose statistics format 1 did not keep; train again")
-    modulus = check_modulus(settings["modulus"])
-    kind, inputs = MODELS[about["model"]], len(variables(parse(settings["expression"], modulus)))
+    function, kind = from_expression(settings["expression"], settings["modulus"]), MODELS[about["model"]]
     declared = {field.name: str(field.type) for field in fields(kind)}
     chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings()}
-    model = kind((modulus,) * inputs, modulus, **chosen)
+    model = kind(function.sizes, function.values, **chosen)
     leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
     found = [checked_leaf(name, tensor(name), leaf.shape) for name, leaf in ((name_1(p), leaf) for p, leaf in leaves)]
     params = jax.tree.unflatten(structure, found)
-    return Network(model, params, settings["expression"], modulus, "trained", settings=settings)
+    return Network(model, params, function, "trained", settings=settings)
 
 
 def name_1(path: tuple[Any, ...]) -> str:
@@ -266,16 +263,17 @@ def check_network(network: Network) -> Network:
     """`network` itself if its model can compute its expression; an `InputError` otherwise."""
     check_words(network)
     expected = len(network.variables)
-    if network.model.variables != expected:
-        raise InputError(f"the expression has {expected} variables and the network {network.model.variables}")
+    reading = network.params.variables if isinstance(network.params, Circuit) else network.model.variables
+    if {network.model.variables, reading} != {expected}:
+        raise InputError(f"the expression has {expected} variables and the network {reading}")
     for leaf in jax.tree.leaves(network.params):
         if leaf.dtype not in (np.float32, np.float64):
             raise InputError(f"weights must be float32 or float64, got {leaf.dtype}")
-    sizes = (network.modulus,) * expected if network.function is None else network.function.sizes
+    sizes, table = network.function.sizes, network.function.tree is None
     if network.model.residues != sizes or network.model.classes != network.modulus:
         raise InputError(
             f"the network reads {network.model.residues} residues and has {network.model.classes} classes, "
-            f"{f'the modulus is {network.modulus}' if network.function is None else network.function.title}"
+            f"{network.title if table else f'the modulus is {network.modulus}'}"
         )
     if isinstance(network.params, (Circuit, Expert)):
         circuit = check_circuit(network.circuit)

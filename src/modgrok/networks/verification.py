@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from operator import index
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -20,8 +19,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from modgrok.algebra.expression import parse, variables
-from modgrok.algebra.polynomial import evaluate
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result, html_table, percent
@@ -188,7 +185,7 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
         values = tuple(rows.tolist())
     if len(values) != len(names):
         raise InputError(f"this network takes {len(names)} values ({', '.join(names)}), got {len(values)}")
-    residues = tuple(map(residue, values, network.model.residues))
+    residues = tuple(part.element(value) for part, value in zip(network.function.inputs, values, strict=True))
     found = predictions(network, check_rows(network.model, [residues]))
     expected = int(found.expected[0]) if found.known[0] else None
     return Prediction(residues, int(found.values[0]), expected, float(found.margins[0]))
@@ -200,17 +197,6 @@ def predictions(network: Network, rows: Int[np.ndarray, "..."]) -> Predictions:
     logits, expected = network.logits(rows), answers(network, rows)
     given = logits.argmax(axis=1)
     return Predictions(rows, given, expected, row_margins(logits, np.where(expected >= 0, expected, given)))
-
-
-def residue(value: Any, modulus: int) -> int:
-    """`value` as a whole number below the modulus; an `InputError` if it is anything else."""
-    try:
-        number = index(value)
-    except TypeError:
-        number = -1
-    if not 0 <= number < modulus:
-        raise InputError(f"values must be residues 0 … {modulus - 1}, got {value}; reduce it modulo p")
-    return number
 
 
 def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
@@ -313,11 +299,7 @@ def as_network(network: Any) -> Network:
 
 def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:
     """What integer arithmetic says, or the table that the network was made for: -1 where that is unknown."""
-    if network.function is not None:
-        return network.function.table[tuple(rows.T)]
-    tree = parse(network.expression)
-    values = {index: rows[:, axis] for axis, index in enumerate(variables(tree))}
-    return np.broadcast_to(evaluate(tree, values, network.modulus), len(rows))
+    return network.function.at(rows)
 
 
 def row_chunks(
@@ -338,7 +320,7 @@ def row_chunks(
 
 def known_cells(network: Network) -> Int[np.ndarray, "cell"] | None:
     """The rows of a network's table whose values are known; None for an expression, which knows all."""
-    return None if network.function is None else np.flatnonzero(network.function.table.reshape(-1) >= 0)
+    return None if network.function.tree is not None else np.flatnonzero(network.function.table.reshape(-1) >= 0)
 
 
 def padded(

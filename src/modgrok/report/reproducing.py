@@ -12,9 +12,9 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
-from modgrok.base.ray_workers import check_ray
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
+from modgrok.experiments.ray_workers import check_ray
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from modgrok.algebra.expression import parse
+from modgrok.algebra.function import from_expression
 from modgrok.compiler.compiling import ExactSettings as Settings
 from modgrok.compiler.compiling import assemble, compile_exact
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
@@ -109,7 +110,9 @@ def flat_network(terms: int) -> Network:
     """The whole sum in one expert with the exact design, as one two-layer network."""
     plan = plan_by_shape(parse(_sum(terms)), MODULUS, flat=True)
     experts: list[Expert] = [exact_expert(step, full_kernel(step.order)) for step in plan.steps]
-    return Network.of_circuit(assemble(plan, experts, np.ones(len(experts))), _sum(terms), MODULUS, "exact")
+    return Network.of_circuit(
+        assemble(plan, experts, np.ones(len(experts))), from_expression(_sum(terms), MODULUS), "exact"
+    )
 
 
 def _checked(network: Network) -> Values:

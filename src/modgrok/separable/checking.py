@@ -166,7 +166,7 @@ def stated_function(content: Mapping[str, Any]) -> Function:
         raise Malformed("its expression has variables that it does not list")
     Work(WORK * 2).spend(operations(tree) * cells)
     table = value_table(tree, modulus, names)
-    read = from_expression(expression, modulus, len(names))
+    read = from_expression(expression, modulus).with_variables(len(names))
     if read.variables != tuple(f"n{name}" for name in names) or not np.array_equal(read.table, table):
         raise NoProof("the kernel and the parser read its expression differently")
     return read

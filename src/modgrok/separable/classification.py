@@ -28,7 +28,7 @@ from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.measures.redundancy import redundancy
-from modgrok.separable.procedures.subexpressions import written_witnesses
+from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.grouping import GroupedDecision, question
 from modgrok.separable.reductions.orders import AnyOrder
 from modgrok.separable.reductions.products import product_verdict
@@ -217,11 +217,11 @@ def ask(
         return asked, (
             f"variables and values differ in number, so cyclic groups of any order up to {most} are asked for",
         )
-    over = variables(tree) if tree is not None else ()
-    written = tree if tree is not None and len(over) == table.ndim and (table >= 0).all() else None
+    written = tree is not None and len(variables(tree)) == table.ndim and bool((table >= 0).all())
+    parts = written_parts(tree, table, modulus) if tree is not None and written else []
 
     def hints(absorbing: bool) -> list[Witness]:
-        return [] if written is None else written_witnesses(written, table, modulus, over, absorbing)
+        return written_witnesses(parts, table, modulus, absorbing)
 
     asked = {"additive": question(table, modulus, False, hints(False))}
     if is_prime(modulus):

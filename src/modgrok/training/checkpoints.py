@@ -6,7 +6,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,6 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Shaped
 
-from modgrok.algebra.expression import parse, variable_names
 from modgrok.base.stores import StoredTensors, open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
@@ -92,24 +91,13 @@ class Training(NamedTuple):
 
     def network(self, config: TrainConfig) -> Network:
         """The trained network as it is now."""
-        function = config.function
-        inputs = function.variables if function else tuple(variable_names(parse(config.expression, config.modulus)))
-        model, statistics = self.shape.model, ()
+        function, model, statistics = config.function, self.shape.model, ()
         if model.sees_whole_batch:
             one = pick((self.hyper, self.examples, self.state.params), 0)
             statistics = jax.tree.map(np.asarray, jax.jit(batch_statistics, static_argnums=0)(self.shape, *one))
-        plan = (ExpertPlan("trained", config.expression, inputs, model.width),) if model.name == "power" else ()
-        return Network(
-            model,
-            self.params,
-            config.expression,
-            config.modulus,
-            "trained",
-            plan=plan,
-            settings=config.to_json(),
-            statistics=statistics,
-            function=function,
-        )
+        about, settings = ExpertPlan("trained", config.expression, function.variables, model.width), config.to_json()
+        plan = (about,) if model.name == "power" else ()
+        return Network(model, self.params, function, "trained", plan=plan, settings=settings, statistics=statistics)
 
 
 def first_network(tree: Any) -> Any:
@@ -133,8 +121,7 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
 
 def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
     """Everything needed to go on, in one file that is replaced whole."""
-    tensors = named_leaves(training.state) | {"history": training.history}
-    write_tensors(path, {"config": config.to_json(), "columns": COLUMNS}, tensors)
+    save_state(path, {"config": config.to_json(), "columns": COLUMNS}, training.state, history=training.history)
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
@@ -160,6 +147,11 @@ def named_history(stored: Shaped[np.ndarray, "..."], names: Sequence[str]) -> Fl
         if name in COLUMNS:
             found[:, COLUMNS.index(name)] = stored[:, place]
     return found
+
+
+def save_state(path: Path, about: Mapping[str, Any], state: State, **others: np.ndarray) -> None:
+    """The state of an ensemble, and what else is to be found with it, in one file that is replaced whole."""
+    write_tensors(path, about, named_leaves(state) | others)
 
 
 def stored_state(file: StoredTensors, like: State) -> State:

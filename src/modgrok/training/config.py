@@ -14,9 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import read
 from modgrok.algebra.field import check_modulus, check_prime
-from modgrok.algebra.function import Function, FunctionLike, is_expression, read_function
+from modgrok.algebra.function import Function, FunctionLike, from_expression, read_function
 from modgrok.base.errors import InputError
 from modgrok.base.results import field_values
 from modgrok.inspection.order import ORDER_NAMES, Order, order_of
@@ -70,8 +69,8 @@ class TrainConfig:
     """One experiment. Whatever is not given, or None, becomes what suits the model and the optimiser at once.
 
     `power` None is the number of variables; `order` is that of the residues in which periodicity is measured, "auto"
-    for the function's own; `snapshots` is how many networks are kept along the way. Where the function is no
-    expression, `function` has its table, `expression` its name and `modulus` the number of its values.
+    for the function's own; `snapshots` is how many networks are kept along the way. `function` is read from
+    `expression` and `modulus`; of a table these are its name and the number of its values.
     """
 
     expression: str
@@ -97,17 +96,13 @@ class TrainConfig:
     dropout: float = PRESET
     loss: str = PRESET
     optimiser: str = "adamw"
-    function: Function | None = None
+    function: Function = PRESET
 
     @classmethod
     def of(cls, function: FunctionLike, mod: int | None = None, **settings: Any) -> TrainConfig:
         """The training on a function that is given as an expression, a table, a file or a Python function."""
-        if is_expression(function):
-            return cls(function, read(function, mod)[1], **settings)
         found = read_function(function, mod)
-        if found.expression is not None:
-            return cls(found.expression, found.values, **settings)
-        return cls(found.name, found.values, function=found, **settings)
+        return cls(found.source, found.values, function=found, **settings)
 
     def __post_init__(self) -> None:
         check_known("model", self.model, trainable())
@@ -124,8 +119,11 @@ class TrainConfig:
         check_known("order", self.order, ORDER_NAMES)
         if self.order == "multiplicative":
             check_prime(self.modulus, "for the multiplicative order")
-        if self.function is not None and (self.function.expression is not None or self.function.values != self.modulus):
-            raise InputError(f"{self.function.summary()} does not go with modulus {self.modulus}; use TrainConfig.of")
+        found, asked = self.function, (self.expression, self.modulus)
+        if found is None or (found.tree is not None and (found.source, found.values) != asked):
+            object.__setattr__(self, "function", from_expression(self.expression, self.modulus))
+        elif found.values != self.modulus:
+            raise InputError(f"{found.summary()} does not go with modulus {self.modulus}; use TrainConfig.of")
         if self.optimiser == "adam" and self.weight_decay:
             raise InputError(f"adam has no weight decay, got {self.weight_decay:g}; take adamw, or a weight_decay of 0")
         self.check_settings_of_models()
@@ -157,11 +155,7 @@ class TrainConfig:
     @property
     def title(self) -> str:
         """The function in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
-        return f"{self.expression} mod {self.modulus}" if self.function is None else self.function.title
-
-    def whole_function(self) -> Function:
-        """The function with its table; where the expression is wrong, it says so."""
-        return read_function(self.expression, self.modulus) if self.function is None else self.function
+        return self.function.titled(self.expression)
 
     def network_model(self, sizes: Sequence[int]) -> Model:
         """The network that is trained, on variables with so many values each."""
@@ -170,8 +164,8 @@ class TrainConfig:
         return kind(tuple(sizes), self.modulus, **chosen)
 
     def task(self) -> Task:
-        """The table and everything else that training needs; where the expression is wrong, it says so."""
-        function = self.whole_function()
+        """The table and everything else that training needs."""
+        function = self.function
         train_rows = train_count(self.fraction, function.known_cells)
         shape = Shape(
             self.network_model(function.sizes),
@@ -181,7 +175,7 @@ class TrainConfig:
             known=None if function.known is None else function.known_cells,
         )
         values = {field.name: getattr(self, field.name, train_rows) for field in fields(Hyper)}
-        return Task(shape, hyper(**values), function.table.reshape(-1).astype(np.int32), order_of(self, self.order))
+        return Task(shape, hyper(**values), function.table.reshape(-1).astype(np.int32), order_of(function, self.order))
 
     def measured_steps(self) -> list[int]:
         """The steps at which metrics are measured: every `metrics_every` from 0 on, and the last."""
@@ -196,7 +190,7 @@ class TrainConfig:
         """Every setting as JSON holds it: the config's file, and its key. A table is there by its digest."""
         settings = field_values(self)
         function = settings.pop("function")
-        if function is None:
+        if function.tree is not None:
             return settings
         return settings | {"function": {"digest": function.digest, "variables": list(function.variables)}}
 

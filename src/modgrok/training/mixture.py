@@ -23,8 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, read, to_text
+from modgrok.algebra.expression import Tree
 from modgrok.algebra.field import exp_table, log_table
+from modgrok.algebra.function import from_expression
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
 from modgrok.compiler.choosing import candidate_plans
@@ -135,8 +136,9 @@ def mix(
     <Network: n1 n2 + n1 mod 5, mix circuit, 17 neurons>
     """
     settings = MixSettings(trained, separate, width, steps, fraction, learning_rate, weight_decay, seed)
-    tree, modulus = read(expression, mod)
-    plan = shortest_plan(tree, modulus)
+    function = from_expression(expression, mod)
+    assert function.tree is not None
+    modulus, plan = function.values, shortest_plan(function.tree, function.values)
     learned = learn_experts(plan, settings, progress)
     experts, abouts, betas = [], [], []
     for k, step in enumerate(plan.steps):
@@ -149,8 +151,8 @@ def mix(
         about = plan.describe(step, expert.width)
         abouts.append(replace(about, margin=margin, beta=betas[-1], own_accuracy=accuracy, learned=origin))
     circuit = assemble(plan, experts, np.array(betas)).astype("float32")
-    text = to_text(tree)
-    return Network.of_circuit(circuit, text, modulus, "mix", plan=tuple(abouts), settings=asdict(settings))
+    named = replace(function, source=function.name)
+    return Network.of_circuit(circuit, named, "mix", plan=tuple(abouts), settings=asdict(settings))
 
 
 def shortest_plan(tree: Tree, modulus: int) -> Plan:

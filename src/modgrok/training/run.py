@@ -126,7 +126,7 @@ class Run(Result, Measured):
     @property
     def residue_order(self) -> Order:
         """The order of residues in which periodicity was measured."""
-        return order_of(self.config, self.config.order)
+        return order_of(self.config.function, self.config.order)
 
     @property
     def ipr_blocks(self) -> list[str]:

@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import parse, to_text
 from modgrok.algebra.function import Function, from_table
 from modgrok.algebra.table_files import read_table
 from modgrok.base.errors import InputError
@@ -59,7 +58,7 @@ def default_folder(config: TrainConfig) -> Path:
     """
     named = ("expression", "modulus", "width", "steps", "seed")
     changed = [f"-{name}{value}" for name, value in config.changed().items() if name not in named]
-    what = function_name(config) if config.function else f"{function_name(config)}-mod{config.modulus}"
+    what = function_name(config) + ("" if config.function.tree is None else f"-mod{config.modulus}")
     return Path("runs") / f"{what}-width{config.width}-seed{config.seed}{''.join(changed)}"
 
 
@@ -72,19 +71,12 @@ def function_name(config: TrainConfig) -> str:
     >>> [function_name(TrainConfig(text, 7)) for text in ("n1n2 + n3", "n1 * n2 - n3", "n1 (n2 + n3)")]
     ['n1n2+n3', 'n1n2-n3', 'n1_n2+n3-769336']
     """
-    text = canonical(config)
+    text = config.function.name
     plain = text.replace(" ", "")
     words = "".join(c if c.isalnum() or c in "+-^" else "_" for c in plain)[:LONGEST_NAME].strip("_")
-    if config.function is not None:
+    if config.function.tree is None:
         return f"{words}-{config.function.digest[:8]}"
     return words if words == plain else f"{words}-{sha256(text.encode()).hexdigest()[:6]}"
-
-
-def canonical(config: TrainConfig) -> str:
-    """The one spelling of an expression: `n1n2`, `n1*n2` and `x y` are `n1 n2`; of a table, its name."""
-    if config.function is not None:
-        return config.expression
-    return to_text(parse(config.expression, config.modulus))
 
 
 def load_config(folder: Path) -> TrainConfig:
@@ -133,7 +125,7 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
     hint = f"go on with that one (--resume {folder}), choose another folder (--out), or replace it (--overwrite)"
     if not (overwrite and folder.is_dir()):
         claim_folder(folder, CONFIG, lambda: difference(load_config(folder), config), hint=hint)
-    if config.function is not None:
+    if config.function.tree is None:
         with whole_file(folder / FUNCTION) as temporary:
             np.save(temporary, config.function.table)
     write_object(folder / CONFIG, config.to_json())
@@ -147,12 +139,14 @@ def empty(folder: Path) -> None:
 
 def difference(stored: TrainConfig, config: TrainConfig) -> str:
     """How the run in a folder differs from the one that is wanted; empty if it can go on as that one."""
-    if canonical(stored) == canonical(config) or (config.function and stored.function == config.function):
+    ours, theirs = config.function, stored.function
+    if theirs.name == ours.name or (ours.tree is None and theirs == ours):
         stored = replace(stored, expression=config.expression)
+    told = {"steps"} if ours.tree is None else {"steps", "function"}
     changed = [
         f"{name} is {before!r} there and {after!r} here"
         for name, before in field_values(stored).items()
-        if before != (after := getattr(config, name)) and name != "steps"
+        if before != (after := getattr(config, name)) and name not in told
     ]
     if config.steps < stored.steps:
         changed.append(f"it has {stored.steps} steps, more than {config.steps}")

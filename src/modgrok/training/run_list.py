@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.results import Columns, Result, html_rows, percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.run import Measured, Run, load_run, read_curves
-from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, canonical, is_running, load_config
+from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, is_running, load_config
 from modgrok.training.steps import Metrics
 
 SHOWN = ("expression", "modulus", "model", "steps")
@@ -169,11 +169,10 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
     folder, config = record.folder or Path(), record.config
     shown = differing - set(SHOWN)
     written = [folder / name for name in (RESULT, METRICS, CONFIG) if (folder / name).exists()]
-    expression = canonical(config)
     return RunEntry(
         folder,
-        replace(config, expression=expression).title,
-        expression,
+        config.function.title,
+        config.function.name,
         config.modulus,
         config.model,
         {name: value for name, value in config.changed().items() if name in shown},
@@ -189,7 +188,7 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
 
 def differences(configs: Sequence[TrainConfig]) -> dict[str, list[Any]]:
     """The settings in which some trainings differ, and the values that each has; spelling does not count."""
-    settings = [config.to_json() | {"expression": canonical(config)} for config in configs]
+    settings = [config.to_json() | {"expression": config.function.name} for config in configs]
     names = dict.fromkeys(name for each in settings for name in each)
     columns = {name: [each.get(name) for each in settings] for name in names}
     return {name: values for name, values in columns.items() if any(value != values[0] for value in values)}

@@ -23,20 +23,25 @@ MOST_SUBEXPRESSIONS = 24
 Values = Int[np.ndarray, "p ..."]
 
 
-def written_witnesses(tree: Tree, table: Values, modulus: int, over: tuple[int, ...], absorbing: bool) -> list[Witness]:
-    """Witnesses over Z_p, or over Z_{p-1} with ∞, that the subexpressions of a tree suggest."""
+def written_witnesses(parts: list[Values], table: Values, modulus: int, absorbing: bool) -> list[Witness]:
+    """Witnesses over Z_p, or over Z_{p-1} with ∞, that the tables of subexpressions suggest."""
     if absorbing and not is_prime(modulus):
         return []
     found = []
-    for part in subexpressions(tree):
-        inner = value_table(part, modulus, over)
+    for inner in parts:
         for outer in (inner,) if not absorbing else ((inner + c) % modulus for c in completions(inner, modulus)):
             places = log_table(modulus)[outer] if absorbing else outer
             order = modulus - absorbing
-            parts = as_sum(places, (order,))
-            if parts is not None:
-                found.append(read_witness(table, places, order, parts))
+            g = as_sum(places, (order,))
+            if g is not None:
+                found.append(read_witness(table, places, order, g))
     return found
+
+
+def written_parts(tree: Tree, table: Values, modulus: int) -> list[Values]:
+    """The tables of the subexpressions of a tree over all its variables; the first is its own."""
+    _, *inner = subexpressions(tree) or [tree]
+    return [table, *(value_table(part, modulus, variables(tree)) for part in inner)]
 
 
 def subexpressions(tree: Tree) -> list[Tree]:

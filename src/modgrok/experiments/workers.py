@@ -1,4 +1,4 @@
-"""Who does the tasks of a long job: this thread, others of this process, or workers of a Ray cluster (`ray_workers`).
+"""Who does the tasks of a long job: this thread, threads of this process, or workers of a Ray cluster (`ray_workers`).
 
 A job gives out tasks in a window, never all at once, takes what comes back in the order in which it ends, and alone
 writes files: so it can be killed at any time, and so can whoever works for it.
@@ -7,7 +7,7 @@ writes files: so it can be killed at any time, and so can whoever works for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 Task = TypeVar("Task")
@@ -44,6 +44,21 @@ class ThisThread(Generic[Task, Done]):
 
     def close(self) -> None:
         pass
+
+
+class Threads(Generic[Task, Done]):
+    """Some threads of this process; what they have begun comes to its end."""
+
+    devices = 1
+
+    def __init__(self, work: Callable[[Task], Done], count: int) -> None:
+        self.work, self.window, self.pool = work, count, ThreadPoolExecutor(count)
+
+    def submit(self, task: Task) -> Future[Done]:
+        return self.pool.submit(self.work, task)
+
+    def close(self) -> None:
+        self.pool.shutdown(cancel_futures=True)
 
 
 def in_window(workers: Workers[Task, Done], tasks: Iterator[Task]) -> Iterator[tuple[Task, Done]]:

@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 from modgrok.base.compilation_cache import use_compilation_cache
 from modgrok.base.errors import InputError
-from modgrok.base.workers import Done, Task
+from modgrok.experiments.workers import Done, Task
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
 """What the option --ray says of itself."""

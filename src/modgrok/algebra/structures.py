@@ -1,0 +1,110 @@
+"""Where expressions have values: a finite set whose elements are numbered from 0 on, and what can be done with them.
+
+A `Structure` is all that functions, tables, networks and answers need to know of it: how many elements there are, what
+each is called, which one somebody means, and sums, products and powers on whole arrays of elements at once. The
+integers modulo m are one; there the number of an element is its name.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from modgrok.algebra.field import Residues, powers
+from modgrok.base.errors import InputError
+
+
+class Structure(ABC):
+    """Elements 0 … order - 1; arrays of any shape are arrays of elements."""
+
+    order: int
+    """How many elements there are."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """Where an expression has its values, to be said after it: 'mod 97'."""
+
+    @property
+    @abstractmethod
+    def elements(self) -> str:
+        """All of them, for errors: 'residues 0 … 96'."""
+
+    @abstractmethod
+    def name(self, element: int) -> str:
+        """What people call an element."""
+
+    @abstractmethod
+    def element(self, given: Any) -> int:
+        """The element that is meant; an `InputError` that says which there are where it is none."""
+
+    @abstractmethod
+    def constant(self, number: int) -> int:
+        """The element that a whole number in an expression stands for."""
+
+    @abstractmethod
+    def add(self, left: Residues, right: Residues) -> Residues: ...
+    @abstractmethod
+    def multiply(self, left: Residues, right: Residues) -> Residues: ...
+    @abstractmethod
+    def negate(self, element: Residues) -> Residues: ...
+    @abstractmethod
+    def power(self, base: Residues, exponent: int) -> Residues: ...
+
+    def names(self, elements: tuple[int, ...]) -> str:
+        """Several elements, with commas."""
+        return ", ".join(map(self.name, elements))
+
+
+@dataclass(frozen=True)
+class Integers(Structure):
+    """The integers modulo `order`: element k is the residue k."""
+
+    order: int
+
+    @property
+    def words(self) -> str:
+        return f"mod {self.order}"
+
+    @property
+    def elements(self) -> str:
+        return f"residues 0 … {self.order - 1}"
+
+    def name(self, element: int) -> str:
+        return str(element)
+
+    def element(self, given: Any) -> int:
+        try:
+            number = index(given)
+        except TypeError:
+            number = -1
+        if not 0 <= number < self.order:
+            raise InputError(f"values must be {self.elements}, got {given}; reduce it modulo p")
+        return number
+
+    def constant(self, number: int) -> int:
+        return number % self.order
+
+    def add(self, left: Residues, right: Residues) -> Residues:
+        return np.add(left, right) % self.order
+
+    def multiply(self, left: Residues, right: Residues) -> Residues:
+        return np.multiply(left, right) % self.order
+
+    def negate(self, element: Residues) -> Residues:
+        return np.negative(element) % self.order
+
+    def power(self, base: Residues, exponent: int) -> Residues:
+        """Powers of residues, looked up in the table of all of them where that is shorter."""
+        if np.size(base) <= self.order:
+            return powers(np.asarray(base), exponent, self.order)
+        return powers(np.arange(self.order), exponent, self.order)[base]
+
+
+def structure_of(given: Structure | int) -> Structure:
+    """The structure itself; a modulus stands for the integers modulo it."""
+    return given if isinstance(given, Structure) else Integers(given)
