@@ -124,7 +124,7 @@ def logistic(terms: Features, happened: Row) -> Float[np.ndarray, "feature"]:
 
 
 def chances(terms: Features, weights: Float[np.ndarray, "feature"]) -> Row:
-    return 1 / (1 + np.exp(-np.clip(terms @ weights, -30, 30)))
+    return np.asarray(1 / (1 + np.exp(-np.clip(terms @ weights, -30, 30))))
 
 
 def misjudged(terms: Features, happened: Row, moduli: Int[np.ndarray, "row"]) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.figures.style import FILE_DPI
+from modgrok.reproduction.classes import LEARNED_OUTSIDE
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.strong import summarise
 from modgrok.training.config import TrainConfig
@@ -19,7 +20,7 @@ from modgrok.training.diagnosis import LEARNED
 from studies.rest import FALL, POINTS, RISE, level
 from studies.strong import stored_result
 from studies.strong_longer import BEYOND, REACHES, STORE, columns_of, looks_in, networks_in
-from studies.strong_plan import LEARNED_OUTSIDE, MORE, SETTINGS, TABLE2, read_rows
+from studies.strong_plan import MORE, SETTINGS, TABLE2, read_rows
 from studies.strong_result import IN_CLASS, look_summary
 from studies.strong_words import (
     MODELS,

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from statistics import median
 
 from modgrok.base.results import percent
+from modgrok.reproduction.classes import LEARNED_OUTSIDE
 from modgrok.reproduction.item import Values
 from modgrok.training.diagnosis import LEARNED
 from studies.rest import Outcome
 from studies.strong_longer import REACHES
-from studies.strong_plan import LEARNED_OUTSIDE, TABLE2, model_of
+from studies.strong_plan import TABLE2, model_of
 
 Rows = list[Values]
 

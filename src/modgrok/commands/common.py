@@ -107,7 +107,8 @@ def given_function(args: argparse.Namespace, command: str) -> str | Path:
         raise InputError(
             f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
         )
-    return args.table if args.expression is None else args.expression
+    given: str | Path = args.table if args.expression is None else args.expression
+    return given
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:

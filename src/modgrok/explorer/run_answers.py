@@ -13,9 +13,9 @@ from modgrok.explorer.asking import Params, name_of, run_folder, whole
 from modgrok.explorer.functions import put_table
 from modgrok.explorer.views import cell_view, neuron_view
 from modgrok.networks.network import Network
-from modgrok.networks.storage import load
+from modgrok.networks.storage import WEIGHTS, load
 from modgrok.training.config import TrainConfig
-from modgrok.training.run_folder import METRICS, RESULT, WEIGHTS
+from modgrok.training.run_folder import METRICS, RESULT
 from modgrok.training.run_list import recorded
 from modgrok.training.run_list import runs as list_runs
 from modgrok.training.snapshots import snapshots_in
@@ -45,7 +45,7 @@ def run(params: Params) -> dict[str, Any]:
     whole_run = (folder / RESULT).exists() and not record.running
     stored = read_json(folder / RESULT) if whole_run else {}
     expected = record.expected if step > 0 else None
-    return plain(
+    told: dict[str, Any] = plain(
         {
             "run": name_of(folder, Path(str(params["runs"]))),
             "title": record.title,
@@ -64,6 +64,7 @@ def run(params: Params) -> dict[str, Any]:
             **{name: stored.get(name) for name in FROM_RESULT},
         }
     )
+    return told
 
 
 def function_of(config: TrainConfig, tables: Path) -> dict[str, Any]:

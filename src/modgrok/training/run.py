@@ -194,7 +194,7 @@ class Run(Result, Measured):
 
     def to_json(self) -> dict[str, Any]:
         """The summary of the run; numbers that do not exist are null."""
-        return plain(
+        told: dict[str, Any] = plain(
             {
                 "config": self.config.to_json(),
                 "folder": self.folder,
@@ -217,6 +217,7 @@ class Run(Result, Measured):
                 "files": self.files,
             }
         )
+        return told
 
     def _repr_html_(self) -> str:
         final = self.final
