@@ -22,5 +22,4 @@ class Fit(Result, Generic[Law]):
 
     def to_json(self) -> dict[str, Any]:
         """The law's keys stand beside the others."""
-        fields = super().to_json()
-        return {**fields.pop("law"), **fields}
+        return self.keys_beside("law")

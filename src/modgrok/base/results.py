@@ -46,6 +46,12 @@ class Result:
         """Every field as plain JSON values, under its own name."""
         return {name: plain(value) for name, value in field_values(self).items()}
 
+    def keys_beside(self, name: str) -> dict[str, Any]:
+        """As `Result.to_json`, but the keys of the field's object stand beside the other keys, not inside one."""
+        own = Result.to_json(self)
+        inside: dict[str, Any] = own.pop(name)
+        return inside | own
+
     def __repr__(self) -> str:
         text = " ".join(self.summary().split())
         shown = text if len(text) <= LONGEST_REPR else f"{text[: LONGEST_REPR - 1]}…"

@@ -50,9 +50,9 @@ class LawFit(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The calibration stands in its file; the errors stand beside the other keys."""
-        fields = super().to_json()
+        fields = self.keys_beside("errors")
         del fields["calibration"]
-        return {**fields.pop("errors"), **fields}
+        return fields
 
 
 def fit(folder: str | Path, out: str | Path | None = None) -> LawFit:

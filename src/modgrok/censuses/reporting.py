@@ -35,9 +35,7 @@ class Findings(Result):
 
     def to_json(self) -> dict[str, Any]:
         """The errors of the law stand beside the other keys."""
-        fields = super().to_json()
-        law = fields.pop("law")
-        return {**fields, **law}
+        return self.keys_beside("law")
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,8 +51,7 @@ class CensusReport(Result):
         return f"{self.folder}: {self.findings.summary()}"
 
     def to_json(self) -> dict[str, Any]:
-        fields = super().to_json()
-        return {**fields.pop("findings"), **fields}
+        return self.keys_beside("findings")
 
 
 def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:

@@ -9,23 +9,19 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.base.errors import InputError
+from modgrok.base.machine import Machine
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.bench import CensusBenchmark, bench_census
-from modgrok.training.bench import Benchmark, Case, bench
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
+from modgrok.training.bench import Benchmark, BenchSettings, Case, CaseResult, Contender, bench
 
-SHARED = {
-    "machine": "`device`, `processor`, `cores`, `system`, and `versions` by package",
-    "files": "what was written",
-    "seconds": "time taken",
-}
+SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY
 KEYS = {
     "train": SHARED
     | {
-        "settings": "`rounds`, `seconds` (of a contender in a round) and `unit`",
-        "cases": "one object for each: `modulus`, `width`, `networks`, and `contenders` by name, each with "
-        "`network_steps_per_second`, `modgrok_is_faster_by`, `by_round` (its rate in each round) and "
-        "`loss_after_20_steps`",
+        "settings": keys_in(BenchSettings, "how it was measured: "),
+        "cases": keys_in(CaseResult) + keys_in(Contender, " by name, each with "),
     },
     "census": SHARED
     | {

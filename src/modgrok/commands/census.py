@@ -18,9 +18,13 @@ from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
+from modgrok.censuses.law import FamilyErrors, NormalisationError, SettingErrors
+from modgrok.censuses.outcomes import FamilyAccuracy
+from modgrok.censuses.predictors import PredictorError
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
 from modgrok.experiments.engine import PartReport
 from modgrok.experiments.ray_workers import WHERE
 
@@ -45,11 +49,7 @@ what it does:
 (*) from a clone of the repository, which has the studies behind these laws
 """
 
-SHARED = {
-    "folder": "of the census",
-    "files": "what was written",
-    "seconds": "time taken",
-}
+SHARED = {"folder": "of the census"} | FILES_KEY | SECONDS_KEY
 LAW = {
     "evaluated": "networks that the errors are taken over: at the last step, with test rows, where the law is asked",
     "networks_left_out": "those where it is not: random tables are memorised for free, or too little is trained on",
@@ -59,11 +59,9 @@ LAW = {
     "error_left_out": "of one curve at the settings that are left out; or `null`",
     "errors_held_out": "one object for each of `tables`, `families`, `moduli` and `widths` as `held_out`: `networks`, "
     "`error`, and `error_by_group`, with one after the other held out",
-    "errors_by_normalisation": "one object for each: `one_curve_over` what, `error_first_half` of the tables, on which "
-    "one is chosen, and `error_second_half`",
-    "errors_by_setting": "one object for each: `modulus`, `width`, `fraction`, `steps`, `tables`, `spearman`, `error`, "
-    "`error_one_curve`, `random_unexplained`",
-    "errors_by_family": "one object for each: `family`, `networks`, `accuracy`, `error`, `error_one_curve`",
+    "errors_by_normalisation": keys_in(NormalisationError),
+    "errors_by_setting": keys_in(SettingErrors),
+    "errors_by_family": keys_in(FamilyErrors),
 }
 KEYS = {
     "PLAN": SHARED
@@ -81,13 +79,11 @@ KEYS = {
     | {"networks": "of the census", "tables": "of the census", "steps": "the last step, which the report is about"}
     | LAW
     | {
-        "accuracy_by_family": "at half of the table, one object for each: `family`, `networks`, `mean`, "
-        "`lower_quartile`, `median`, `upper_quartile`, `learned_share` (of those that reached 99 %)",
+        "accuracy_by_family": keys_in(FamilyAccuracy, "at half of the table, one object for each: "),
         "verdicts": "one object for each `verdict`: `networks`, and by `outcomes` how many of them came to each",
         "surprises": "tables in the class that were not learned, and outside it that were: `networks`, `tables`, and "
         "the strongest as `shown`",
-        "predictors": "what tells the accuracy, best first: `predictor`, `meaning`, `training_free`, `error`, "
-        "`spearman`, and `error_by_group` at each modulus and width",
+        "predictors": keys_in(PredictorError, "what tells the accuracy, best first: "),
     },
     "fit": SHARED | LAW,
     "neighbours": SHARED
@@ -111,12 +107,8 @@ KEYS = {
         "kinds": "by kind of function: `networks`, `weights` of the law, `by_modulus` (those of p and f alone), and "
         "how well they hold on moduli held out: `misjudged`, `misjudged_by_modulus`, `edge_error`",
     },
-    "query": {
-        "folder": "of the census",
-        "column_names": "of the answer",
-        "rows": "its rows, one object each",
-        "seconds": "time taken",
-    },
+    "query": {"folder": "of the census", "column_names": "of the answer", "rows": "its rows, one object each"}
+    | SECONDS_KEY,
 }
 
 

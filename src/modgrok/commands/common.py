@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -87,6 +87,11 @@ TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "er
 SECONDS_KEY = {"seconds": "how long the work took"}
 
 
+def keys_in(kind: type, lead: str = "one object for each: ") -> str:
+    """What a key means that holds objects of a class: their own keys are its fields."""
+    return lead + ", ".join(f"`{field.name}`" for field in fields(kind))
+
+
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
     """The arguments that say which function is meant; `given_function` reads them."""
     parser.add_argument("expression", nargs="?", help=text)
@@ -102,8 +107,8 @@ def given_function(args: argparse.Namespace, command: str) -> str | Path:
         raise InputError(
             f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
         )
-    found: str | Path = args.table if args.expression is None else args.expression
-    return found
+    given: str | Path = args.table if args.expression is None else args.expression
+    return given
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:
