@@ -20,7 +20,6 @@ from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
 from modgrok.inspection.order import Order, order_of
 from modgrok.inspection.snap import accuracies
 from modgrok.inspection.spectrum import axis_power, periodicity
-from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
 
@@ -134,7 +133,7 @@ def logits_measures(seen: LogitsView) -> dict[str, float]:
 
 def weight_measures(frame: Network, order: Order) -> dict[str, float]:
     """The mean IPR of every model; the rest for circuits of experts."""
-    if isinstance(frame.params, (Circuit, Expert)):
+    if frame.is_circuit:
         experts = inspect_experts(frame)
         found = statistics(experts)
         snapped = accuracies(snapped_network(frame, experts))[0]

@@ -30,7 +30,6 @@ from modgrok.inspection.inside import InsideView, inside_view
 from modgrok.inspection.logits import LogitsView, logits_view
 from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
 from modgrok.inspection.snap import accuracies
-from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
 
 Figure: TypeAlias = Any
@@ -200,7 +199,7 @@ def inspect_network(
     """
     if order not in ORDER_NAMES:
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
-    if not isinstance(network.params, (Circuit, Expert)):
+    if not network.is_circuit:
         why = f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
         return Inspection(network, no_weights_view=why)
     if not network.function.square:

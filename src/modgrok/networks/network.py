@@ -122,12 +122,15 @@ class Network(Result):
         return f"not proved: {self.unproved}" if self.unproved else None
 
     @property
+    def is_circuit(self) -> bool:
+        """Whether it is a circuit of experts; a class that inherits from these may compute something else."""
+        return type(self.model) in (Power, CircuitModel)
+
+    @property
     def circuit(self) -> Circuit:
         """The network as a circuit of experts; an `InputError` for a model that is none."""
-        if isinstance(self.params, Circuit):
-            return self.params
-        if isinstance(self.model, Power):
-            return single(self.params)
+        if self.is_circuit:
+            return self.params if isinstance(self.params, Circuit) else single(self.params)
         raise InputError(
             f"the model {self.model.name} is not a circuit of two-layer experts, which this needs; "
             "train one with model power, or compile one"
@@ -164,7 +167,7 @@ class Network(Result):
         return np.dtype(leaf.dtype)
 
     def summary(self) -> str:
-        what = "neurons" if self.model.name in ("power", "circuit") else "wide"
+        what = "neurons" if self.is_circuit else "wide"
         return f"{self.title}, {self.method} {self.model.name}, {self.width:,} {what}"
 
     def to_json(self) -> dict[str, Any]:

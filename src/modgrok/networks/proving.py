@@ -13,9 +13,7 @@ from typing import Any, SupportsIndex
 import jax
 import numpy as np
 
-from modgrok.networks.circuit import Circuit as Wired
-from modgrok.networks.circuit import single
-from modgrok.networks.models import CircuitModel, Mlp, Power
+from modgrok.networks.models import Mlp
 from modgrok.networks.network import Network
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
@@ -92,9 +90,9 @@ def kernel_circuit(network: Network) -> Circuit:
         if jax.tree.leaves(network.params.biases) or network.model.bias:
             raise NoProof("the kernel has no bound for the rounding of biases")
         return Circuit((mlp_expert(network.model, network.params, sizes),), (tuple(range(len(sizes))),), sizes)
-    if type(network.model) not in (Power, CircuitModel):  # a class of the same name may compute something else
+    if not network.is_circuit:
         raise NoProof(f"the kernel has no bound for the rounding of a {network.model.name}")
-    wired = network.params if isinstance(network.params, Wired) else single(network.params)
+    wired = network.circuit
     if {np.asarray(expert.embed).dtype for expert in wired.experts} != {np.asarray(wired.betas).dtype}:
         raise NoProof("its weights are not all of one precision")
     symbols = list(sizes)

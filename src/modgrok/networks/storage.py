@@ -287,7 +287,7 @@ def check_network(network: Network) -> Network:
             f"the network reads {network.model.residues} residues and has {network.model.classes} classes, "
             f"{network.title if table else f'the modulus is {network.modulus}'}"
         )
-    if isinstance(network.params, (Circuit, Expert)):
+    if network.is_circuit:
         circuit = check_circuit(network.circuit)
         for expert, wires in zip(circuit.experts, circuit.wires, strict=True):
             residues = expert.embed.shape[1]

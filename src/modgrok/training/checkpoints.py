@@ -22,7 +22,7 @@ from modgrok.base.stores import StoredTensors, open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
-from modgrok.networks.models import Model
+from modgrok.networks.models import Model, Power
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
@@ -96,7 +96,7 @@ class Training(NamedTuple):
             one = pick((self.hyper, self.examples, self.state.params), 0)
             statistics = jax.tree.map(np.asarray, jax.jit(batch_statistics, static_argnums=0)(self.shape, *one))
         about, settings = ExpertPlan("trained", config.expression, function.variables, model.width), config.to_json()
-        plan = (about,) if model.name == "power" else ()
+        plan = (about,) if type(model) is Power else ()
         return Network(model, self.params, function, "trained", plan=plan, settings=settings, statistics=statistics)
 
 

@@ -33,21 +33,21 @@ T = TypeVar("T")
 class Setting(NamedTuple):
     """One of them. Whole numbers begin at `least`, other numbers at 0 and stay below `below`.
 
-    `most` is where the explorer stops, and `also` is what others call it. One that is `quiet` is left out of files
-    where it is the default, so that files of versions without it stay what they were.
+    `most` is where the explorer stops, and `also` are words that others have for it. One that is `quiet` is left out of
+    files where it is the default, so that files of versions without it stay what they were.
     """
 
     name: str
     kind: type
     default: Any
     help: str
-    least: int | None
-    below: float | None
-    choices: Collection[str]
-    traced: bool
-    most: int | None
-    also: tuple[str, ...]
-    quiet: bool
+    least: int | None = None
+    below: float | None = None
+    choices: Collection[str] = ()
+    traced: bool = False
+    most: int | None = None
+    also: str = ""
+    quiet: bool = False
 
     @property
     def flag(self) -> str:
@@ -77,21 +77,9 @@ class Setting(NamedTuple):
             raise InputError(f"{self.name} must be a number >= 0 and below {self.below:g}, got {value}")
 
 
-def setting(
-    default: T,
-    help: str,
-    *,
-    least: int | None = None,
-    below: float | None = None,
-    choices: Collection[str] = (),
-    traced: bool = False,
-    most: int | None = None,
-    also: tuple[str, ...] = (),
-    quiet: bool = False,
-) -> T:
+def setting(default: T, help: str, **about: Any) -> T:
     """A field of `Settings`. What is not given is None until `TrainConfig` puts there what suits the model."""
-    about = dict(locals())
-    return cast(T, field(default=None, metadata=about))
+    return cast(T, field(default=None, metadata={"default": default, "help": help} | about))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,90 +91,75 @@ class Settings:
         "hidden neurons; of a transformer, the dimension of its stream",
         least=1,
         most=4096,
-        also=("hidden", "hidden_size", "d_model", "n_embd"),
+        also="hidden d_model n_embd",
     )
     power: int | None = setting(
         None, "the activation of the power network is x^power; the number of variables if not given", least=1
     )
     steps: int = setting(
-        1000,
-        "full-batch steps; more than before lets a run go on",
-        least=1,
-        most=200_000,
-        also=("epochs", "num_epochs", "n_epochs", "num_steps", "n_steps", "max_steps", "iterations"),
+        1000, "full-batch steps; more than before lets a run go on", least=1, most=200_000, also="epochs iterations"
     )
-    learning_rate: float = setting(0.005, "learning rate", below=BEYOND, traced=True, also=("lr", "step_size"))
-    weight_decay: float = setting(5.0, "weight decay", below=BEYOND, traced=True, also=("wd", "decay", "l2"))
+    learning_rate: float = setting(0.005, "learning rate", below=BEYOND, traced=True, also="lr step_size")
+    weight_decay: float = setting(5.0, "weight decay", below=BEYOND, traced=True, also="wd decay l2")
     beta1: float = setting(
-        0.9,
-        "decay of the mean of gradients; momentum of sgd and muon",
-        below=1,
-        traced=True,
-        also=("momentum", "b1", "betas"),
+        0.9, "decay of the mean of gradients; momentum of sgd and muon", below=1, traced=True, also="momentum b1 betas"
     )
-    beta2: float = setting(0.98, "decay of the mean of squared gradients in Adam", below=1, traced=True, also=("b2",))
-    eps: float = setting(1e-8, "the term in Adam's denominator", below=BEYOND, traced=True, also=("epsilon",))
+    beta2: float = setting(0.98, "decay of the mean of squared gradients in Adam", below=1, traced=True, also="b2")
+    eps: float = setting(1e-8, "the term in Adam's denominator", below=BEYOND, traced=True, also="epsilon")
     fraction: float = setting(
-        0.5,
-        "share of the table to train on; the rest is for testing",
-        also=("train_fraction", "frac_train", "train_frac", "train_size", "data_fraction"),
+        0.5, "share of the table to train on; the rest is for testing", also="train_fraction frac_train train_size"
     )
     init_scale: float = setting(
         0.5,
         "size of the initial weights; init_scale / (2 width)^(1/3) is their deviation in the power network",
         below=BEYOND,
         traced=True,
-        also=("scale", "alpha"),
+        also="scale alpha",
     )
     seed: int = setting(
-        0, "seed of the split and of the initial weights", least=0, traced=True, also=("random_state", "random_seed")
+        0, "seed of the split and of the initial weights", least=0, traced=True, also="random_state random_seed"
     )
-    metrics_every: int = setting(10, "steps between measurements", least=1, also=("log_every", "eval_every"))
+    metrics_every: int = setting(10, "steps between measurements", least=1, also="log_every eval_every")
     snapshots: int = setting(
-        0, "networks to keep on the way, at logarithmically spaced steps", least=0, most=200, also=("checkpoints",)
+        0, "networks to keep on the way, at logarithmically spaced steps", least=0, most=200, also="checkpoints"
     )
     order: str = setting(
-        "auto",
-        "order of residues in which periodicity is measured; auto takes the function's own",
-        choices=ORDER_NAMES,
+        "auto", "order of residues in which periodicity is measured; auto takes the function's own", choices=ORDER_NAMES
     )
     model: str = setting(
         "power",
         "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
         choices=MODELS,
-        also=("network", "architecture", "net"),
+        also="network architecture net",
     )
     depth: int = setting(
         2,
         "layers of weights of an mlp (2 or more), or layers of a transformer",
         least=1,
         most=4,
-        also=("layers", "n_layers", "num_layers", "n_layer"),
+        also="layers num_layers",
     )
-    activation: str = setting("relu", "of an mlp", choices=tuple(ACTIVATIONS), also=("act", "nonlinearity", "act_fn"))
+    activation: str = setting("relu", "of an mlp", choices=tuple(ACTIVATIONS), also="act nonlinearity act_fn")
     norm: str = setting(
         "none",
         "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
         choices=NORMS,
-        also=("normalisation", "normalization", "layer_norm", "layernorm", "batch_norm"),
+        also="normalization layer_norm batch_norm",
     )
     dropout: float = setting(
-        0.0, "share of the hidden neurons that is dropped at random in every step", below=1, also=("p_dropout",)
+        0.0, "share of the hidden neurons that is dropped at random in every step", below=1, also="p_dropout"
     )
     loss: str = setting(
-        "mse",
-        "mean squared error to the one-hot, or cross-entropy",
-        choices=LOSSES,
-        also=("criterion", "loss_fn", "objective", "loss_function"),
+        "mse", "mean squared error to the one-hot, or cross-entropy", choices=LOSSES, also="criterion loss_fn objective"
     )
     optimiser: str = setting(
         "adamw",
         "adam has no weight decay, adam-l2 has it inside the gradient, sgd has momentum beta1",
         choices=OPTIMISERS,
-        also=("optimizer", "optim", "opt"),
+        also="optimizer optim opt",
     )
     heads: int = setting(
-        4, "attention heads of a layer of a transformer", least=1, most=64, quiet=True, also=("n_heads", "num_heads")
+        4, "attention heads of a layer of a transformer", least=1, most=64, quiet=True, also="n_heads num_heads"
     )
     mlp_width: int | None = setting(
         None,
@@ -194,10 +167,10 @@ class Settings:
         least=1,
         most=16384,
         quiet=True,
-        also=("d_mlp", "d_ff", "ffn_dim", "expansion"),
+        also="d_mlp d_ff expansion",
     )
     bias: bool = setting(
-        False, "whether an mlp or a transformer has biases, which begin at 0", quiet=True, also=("biases", "use_bias")
+        False, "whether an mlp or a transformer has biases, which begin at 0", quiet=True, also="biases use_bias"
     )
 
 
@@ -243,7 +216,7 @@ def remedy(name: str, known: Collection[str] = SETTINGS) -> str:
     if name in ELSEWHERE:
         return ELSEWHERE[name]
     called = {word: word for word in known}
-    called |= {word: each.name for each in SETTINGS.values() for word in each.also if each.name in known}
+    called |= {word: each.name for each in SETTINGS.values() for word in each.also.split() if each.name in known}
     near = get_close_matches(name.lower(), called, 1, 0.75)
     return f"did you mean {called[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
 
