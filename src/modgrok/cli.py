@@ -14,6 +14,7 @@ import re
 import signal
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from io import TextIOWrapper
 from typing import Any, NoReturn
@@ -29,7 +30,7 @@ class OneLineParser(argparse.ArgumentParser):
         if wrong := re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message, re.DOTALL):
             name, kind, given = wrong.groups()
             message = f"{name} must be {'a whole number' if kind == 'int' else 'a number'}, got {given}"
-        fail(f"{self.prog}: {message}; see {self.prog} --help")
+        fail(f"{self.prog}: {message}" if message.endswith("?") else f"{self.prog}: {message}; see {self.prog} --help")
 
 
 class CommandParser(OneLineParser):
@@ -42,9 +43,23 @@ class CommandParser(OneLineParser):
             return super().parse_known_args(args, namespace)
         self.between_words = False
         try:
-            return self.parse_known_intermixed_args(args, namespace)
+            found, unknown = self.parse_known_intermixed_args(args, namespace)
         finally:
             self.between_words = True
+        for word in unknown:
+            if word.startswith("--"):
+                self.error(f"there is no option {word.partition('=')[0]}{self.meant(word.partition('=')[0])}")
+        return found, unknown
+
+    def meant(self, option: str) -> str:
+        """The option that somebody means who gives one that is not there: --learning-rate for --lr."""
+        known = [word for word in self._option_string_actions if word.startswith("--")]
+        near = get_close_matches(option, known, 1, 0.75)
+        if not near and "--learning-rate" in known:
+            from modgrok.training.settings import called
+
+            near = [f"--{name.replace('_', '-')}" for name in called(option.lstrip("-").replace("-", "_"))]
+        return f"; did you mean {near[0]}?" if near else ""
 
 
 def fail(message: str) -> NoReturn:

@@ -215,10 +215,15 @@ def remedy(name: str, known: Collection[str] = SETTINGS) -> str:
     """
     if name in ELSEWHERE:
         return ELSEWHERE[name]
-    called = {word: word for word in known}
-    called |= {word: each.name for each in SETTINGS.values() for word in each.also.split() if each.name in known}
-    near = get_close_matches(name.lower(), called, 1, 0.75)
-    return f"did you mean {called[near[0]]}?" if near else f"there are {', '.join(sorted(known))}"
+    meant = called(name, known)
+    return f"did you mean {meant[0]}?" if meant else f"there are {', '.join(sorted(known))}"
+
+
+def called(name: str, known: Collection[str] = SETTINGS) -> list[str]:
+    """The setting that a word is nearest to, by its name or by what others call it; none where none is near."""
+    words = {word: word for word in known}
+    words |= {word: each.name for each in SETTINGS.values() for word in each.also.split() if each.name in known}
+    return [words[word] for word in get_close_matches(name.lower(), words, 1, 0.75)]
 
 
 def parameters() -> list[Parameter]:
