@@ -16,6 +16,7 @@ from modgrok.base.results import plain
 from modgrok.censuses import store
 from modgrok.censuses.law import Columns, columns_of
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
+from modgrok.separable.families import MEASURED
 from studies.fits import Fit
 from studies.neighbourhood import chosen_rows
 
@@ -60,7 +61,7 @@ def fractions(folder: str | Path, out: str | Path | None = None) -> FractionFit:
 def class_rows(census: Columns) -> Columns:
     """The trainings at the default settings of sums and products, in disguise or not, with `variety` and `kind`."""
     census = chosen_rows(census)
-    rows = (census["verdict"] == "in-class") & np.isin(census["verdict_family"], ("additive", "multiplicative"))
+    rows = (census["verdict"] == "in-class") & np.isin(census["verdict_family"], MEASURED)
     rows &= census["modulus"] >= LEAST_MODULUS
     chosen = {name: column[rows] for name, column in census.items()}
     chosen["redundancy"] = chosen["redundancy"].astype(float)

@@ -8,16 +8,10 @@ from modgrok.base.results import percent
 from modgrok.loss_law.expectation import Expectation, span_text
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.separable.classification import Classification, FamilyVerdict
+from modgrok.separable.families import CONSTANT, FAMILIES, ONE_VARIABLE
 from modgrok.separable.measures.symmetries import Symmetries
 from modgrok.separable.verdict import Verdict
 
-NAMES = {
-    "additive": "sum",
-    "multiplicative": "product",
-    "product-group": "sum",
-    "constant": "constant",
-    "one-variable": "one-variable function",
-}
 REASONS = {
     "distinct-lines": "more distinct rows or columns than the group has elements",
     "counting": "its values need more elements than the group has",
@@ -45,11 +39,11 @@ def what_it_is(found: Classification, closed: Disguise | None, known: int | None
     best = found.best
     if best is None:
         return why_it_is_nothing(found, whole=known is None)
-    if best.family == "constant":
+    if best.family == CONSTANT.name:
         return "is constant"
-    if best.family == "one-variable":
+    if best.family == ONE_VARIABLE.name:
         return "depends on one variable alone"
-    kind = f"{'is' if known is None else f'agrees in its {known:,} known cells with'} a {NAMES[best.family]}"
+    kind = f"{'is' if known is None else f'agrees in its {known:,} known cells with'} a {FAMILIES[best.family].noun}"
     if closed is not None:
         return f"{kind}, {closed}" if closed.plain else f"{kind} in disguise: {closed}"
     return f"{kind} in disguise: {relabelled(best)}"
@@ -64,7 +58,7 @@ def relabelled(best: FamilyVerdict) -> str:
 
 def why_it_is_nothing(found: Classification, whole: bool) -> str:
     """No family is known to fit: that is proved, or it is open which one might."""
-    undecided = [NAMES[f.family] for f in found.families if not f.refuted]
+    undecided = [FAMILIES[f.family].noun for f in found.families if not f.refuted]
     if undecided:
         return f"may be a {' or a '.join(undecided)} in disguise: this effort did not decide it"
     proved = "that is proved" if whole else "that is proved, whatever its unknown cells hold"
@@ -72,7 +66,7 @@ def why_it_is_nothing(found: Classification, whole: bool) -> str:
         proved = "the search excluded it, in more steps than the kernel checks"
     if any(f.verdict.up_to for f in found.families):  # families of other groups than those of sums and products
         return f"is not h(g1 + g2) over {' nor over '.join(f.group for f in found.families)}: {proved}"
-    names = [NAMES[f.family] for f in found.families]
+    names = [FAMILIES[f.family].noun for f in found.families]
     none = f"neither a {' nor a '.join(names)}" if len(names) > 1 else f"no {names[0]}"
     return f"is {none} in disguise: {proved}"
 

@@ -61,6 +61,7 @@ def exit_code(result: Answered) -> int:
 
 def show(result: Answered, console: Console, args: argparse.Namespace) -> None:
     found, network = result.prediction, result.network
-    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.row, strict=True))
+    named = [part.name(value) for part, value in zip(network.function.inputs, found.row, strict=True)]
+    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, named, strict=True))
     say(console, f"{network.title} at {inputs}")
-    heading(console, str(found.value), f"  ({found.judgement}, margin {found.margin:.4g})")
+    heading(console, found.named(found.value), f"  ({found.judgement}, margin {found.margin:.4g})")

@@ -228,7 +228,7 @@ def flow(params: Params) -> dict[str, Any]:
     logits, expected = signals[-1], int(answers(found, row[None])[0])
     value = int(logits.argmax())
     margin = float(row_margins(logits[None].copy(), np.array([value if expected < 0 else expected]))[0])
-    answer = Prediction(tuple(row.tolist()), value, None if expected < 0 else expected, margin)
+    answer = Prediction(tuple(row.tolist()), value, None if expected < 0 else expected, margin, found.function)
     wires = [{"id": names[k], "value": int(value), "distribution": None} for k, value in enumerate(row)]
     wires += [
         {"id": names[k], "value": int(signal.argmax()), "distribution": encoded(signal, "f32")}

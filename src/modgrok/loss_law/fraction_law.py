@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from modgrok.base.files import read_json
 from modgrok.separable.classification import Classification
+from modgrok.separable.families import MEASURED, MULTIPLICATIVE
 from modgrok.separable.measures.complexity import entropy
 from modgrok.separable.measures.redundancy import answered_share, twin_classes
 
@@ -71,7 +72,7 @@ class FractionLaw:
 def kind_of(family: ArrayLike, redundancy: ArrayLike, variety: ArrayLike) -> np.ndarray:
     """The kind of a function of the class: its family, 'additive' or 'multiplicative', and whether it is relabelled."""
     plain = (np.asarray(redundancy) == 0) & (np.asarray(variety) >= LEAST_VARIETY)
-    product = np.asarray(family) == "multiplicative"
+    product = np.asarray(family) == MULTIPLICATIVE.name
     return np.where(
         plain,
         np.where(product, "product", "sum"),
@@ -109,7 +110,7 @@ def enough(table: Int[np.ndarray, "p ..."], modulus: int | None, found: Classifi
     """
     law = fraction_law()
     least, largest = law.fraction_range
-    if found.family not in ("additive", "multiplicative") or table.ndim != 2 or (table < 0).any():
+    if found.family not in MEASURED or table.ndim != 2 or (table < 0).any():
         return None
     if modulus is None or not law.modulus_range[0] <= modulus <= law.modulus_range[1]:
         return None

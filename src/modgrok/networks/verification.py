@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -19,9 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from modgrok.algebra.function import Function
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, html_table, percent
+from modgrok.base.results import Result, field_values, html_table, percent, plain
 from modgrok.networks.models import Model, Statistics
 from modgrok.networks.network import Network, check_rows, chunk_rows, model_logits
 from modgrok.networks.proving import proved
@@ -107,6 +108,8 @@ class Prediction(Result):
     value: int
     expected: int | None
     margin: float
+    function: Function | None = field(default=None, compare=False)
+    """What is predicted, which knows what its elements are called; it is no part of the JSON object."""
 
     @property
     def correct(self) -> bool | None:
@@ -121,13 +124,18 @@ class Prediction(Result):
             return "correct"
         why = "its logits are no numbers" if np.isnan(self.margin) else "its best logits are equal"
         none = f"no answer, {why}; " if self.value == self.expected or np.isnan(self.margin) else ""
-        return f"wrong: {none}integers give {self.expected}"
+        return f"wrong: {none}integers give {self.named(self.expected)}"
+
+    def named(self, value: int) -> str:
+        """What people call a value."""
+        return str(value) if self.function is None else self.function.structure.name(value)
 
     def summary(self) -> str:
-        return f"{self.value} at {self.row} ({self.judgement}, margin {self.margin:.4g})"
+        return f"{self.named(self.value)} at {self.row} ({self.judgement}, margin {self.margin:.4g})"
 
     def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "correct": self.correct}
+        told = {name: value for name, value in field_values(self).items() if name != "function"}
+        return {**plain(told), "correct": self.correct}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,7 +196,7 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
     residues = tuple(part.element(value) for part, value in zip(network.function.inputs, values, strict=True))
     found = predictions(network, check_rows(network.model, [residues]))
     expected = int(found.expected[0]) if found.known[0] else None
-    return Prediction(residues, int(found.values[0]), expected, float(found.margins[0]))
+    return Prediction(residues, int(found.values[0]), expected, float(found.margins[0]), network.function)
 
 
 def predictions(network: Network, rows: Int[np.ndarray, "..."]) -> Predictions:

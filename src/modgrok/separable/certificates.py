@@ -16,6 +16,7 @@ import numpy as np
 from modgrok.base.results import plain_object
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
+from modgrok.separable.families import family_over
 from modgrok.separable.reductions.groups import Moduli
 from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness
 
@@ -92,9 +93,8 @@ def check_obstruction(
         moduli=moduli if len(moduli) > 1 else (),
         up_to=up_to,
     )
-    family = "product-group" if len(moduli) > 1 else "multiplicative" if absorbing else "additive"
     try:
-        return not proof_of(np.asarray(table), family, verdict).in_class
+        return not proof_of(np.asarray(table), family_over(moduli, absorbing).name, verdict).in_class
     except TooMuchWork:
         raise
     except NoProof:

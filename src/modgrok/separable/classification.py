@@ -21,12 +21,14 @@ from jaxtyping import Int, Integer
 
 from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
+from modgrok.algebra.structures import Integers
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.families import ADDITIVE, CONSTANT, FAMILIES, MULTIPLICATIVE, ONE_VARIABLE, PRODUCT_GROUP
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.grouping import GroupedDecision, question
@@ -40,8 +42,6 @@ LARGEST_MULTIPLE = 4
 """Tables without a modulus: orders up to so many times the largest number of values are asked for."""
 PATIENCE = 4
 """How many times as long as for a stranger's file the kernel may take for a verdict of our own."""
-RELABELLINGS = {"constant": "constant", "one-variable": "a function of one variable"}
-"""Families of functions that depend on no variable, and on one, in words."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -143,7 +143,7 @@ def verdict_in_words(families: tuple[FamilyVerdict, ...]) -> str:
     """The verdict as a phrase: 'in the class, additive over Z_97'."""
     best = best_of(families)
     if best is not None:
-        return f"in the class, {RELABELLINGS.get(best.family) or f'{best.family} over {best.group}'}"
+        return f"in the class, {FAMILIES[best.family].relabelling or f'{best.family} over {best.group}'}"
     names = [found.family for found in families]
     if all(found.refuted for found in families):
         none = f"neither {' nor '.join(names)}" if len(names) > 1 else f"not {names[0]}"
@@ -179,11 +179,11 @@ def classify_table(
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
     families = [proved_family(table, family, verdict) for family, verdict in verdicts.items()]
     if best_of(tuple(families)) is None and (over := product_verdict(table, effort=effort)) is not None:
-        families.append(proved_family(table, "product-group", over))
+        families.append(proved_family(table, PRODUCT_GROUP.name, over))
     dependent = dependent_axes(table)
     if known and len(dependent) < 2:
-        family = "one-variable" if dependent else "constant"
-        families.insert(0, proved_family(table, family, verdicts["additive"]))
+        family = ONE_VARIABLE if dependent else CONSTANT
+        families.insert(0, proved_family(table, family.name, verdicts[ADDITIVE.name]))
     return Classification(modulus, fraction, tuple(families), twins, notes, time.perf_counter() - start)
 
 
@@ -211,9 +211,9 @@ def ask(
     """The question of each family, and what there is to say about families that are not asked for."""
     if modulus is None:
         most = LARGEST_MULTIPLE * max(*table.shape, int(table.max()) + 1)
-        asked: dict[str, Question] = {"additive": AnyOrder(table, False, most=most)}
+        asked: dict[str, Question] = {ADDITIVE.name: AnyOrder(table, False, most=most)}
         if has_constant_lines(table):
-            asked["multiplicative"] = AnyOrder(table, True, most=most)
+            asked[MULTIPLICATIVE.name] = AnyOrder(table, True, most=most)
         return asked, (
             f"variables and values differ in number, so cyclic groups of any order up to {most} are asked for",
         )
@@ -223,10 +223,10 @@ def ask(
     def hints(absorbing: bool) -> list[Witness]:
         return written_witnesses(parts, table, modulus, absorbing)
 
-    asked = {"additive": question(table, modulus, False, hints(False))}
+    asked = {ADDITIVE.name: question(table, modulus, False, hints(False))}
     if is_prime(modulus):
-        return asked | {"multiplicative": question(table, modulus - 1, True, hints(True))}, ()
-    return asked | {"multiplicative": AnyOrder(table, True, most=modulus - 1)}, (
+        return asked | {MULTIPLICATIVE.name: question(table, modulus - 1, True, hints(True))}, ()
+    return asked | {MULTIPLICATIVE.name: AnyOrder(table, True, most=modulus - 1)}, (
         f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so the multiplicative family "
         f"is that of all cyclic groups of order below {modulus} with an absorbing element",
     )
@@ -276,6 +276,6 @@ def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) 
         )
     if table.max() >= modulus:
         raise InputError(
-            f"values must be residues 0 … {modulus - 1}, got {table.min()} … {table.max()}; give table % {modulus}"
+            f"values must be {Integers(modulus).elements}, got {table.min()} … {table.max()}; give table % {modulus}"
         )
     return table.astype(np.int64)
