@@ -35,7 +35,6 @@ INSIDE = "modgrok.separable"
 LEAVE_OUT: dict[str, tuple[str, ...]] = {
     "expression": (f"{INSIDE}.classification.written_witnesses",),
     "algebraic": (f"{INSIDE}.decision.guess_algebra",),
-    "integrals": (f"{INSIDE}.procedures.algebraic.guess_integral",),
     "small-powers": (f"{INSIDE}.decision.guess_small_powers", f"{INSIDE}.reductions.partial.guess_small_powers"),
     "closed-trail": (f"{INSIDE}.decision.decide_two_columns",),
     "automorphism": (f"{INSIDE}.decision.decide_full",),

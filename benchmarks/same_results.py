@@ -17,6 +17,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -49,8 +50,10 @@ METRICS = ("step", "train_loss", "test_loss", "train_accuracy", "test_accuracy",
 METRICS += ("embed_norm", "readout_norm")
 TOLD = ("verdict", "family", "group_order", "witness", "obstruction", "families", "closed_form", "symmetries")
 TOLD += ("redundancy", "expected_accuracy", "enough", "notes", "answer", "predicted")
-NEW = ("decided_by",)
-"""What is digested of a training, and of an answer; a later version may have more, as families have what is new."""
+NEW = ("decided_by", "steps")
+"""What is digested of a training, and of an answer; a later version may have more, as families have what is new, and
+may take other steps to the same verdict."""
+STEPS = re.compile(r"within [\d,]+ steps")
 
 
 # ------------------------------------------------------------------------------------------------ digests
@@ -93,7 +96,8 @@ def verdicts(folder: Path) -> Digests:
         answer = mg.classify(function, p)
         told = answer.to_json()
         told["families"] = [{k: v for k, v in family.items() if k not in NEW} for family in told["families"]]
-        yield f"{number:03} {answer.function.title}", of_json([{name: told[name] for name in TOLD}, answer.explain()])
+        words = json.dumps([{name: told[name] for name in TOLD}, answer.explain()], sort_keys=True)
+        yield f"{number:03} {answer.function.title}", of_json(STEPS.sub("within its steps", words))
 
 
 def trainings(folder: Path) -> Digests:

@@ -10,7 +10,6 @@ from separable_cases import table_of
 
 from modgrok.algebra.expression import parse
 from modgrok.separable import check_witness, classify_table, decide
-from modgrok.separable.procedures.integrals import integral_places
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 
 TEXTBOOK = (
@@ -43,16 +42,6 @@ def test_relabelled_values_change_nothing():
     table = table_of(lambda a, b: (a**3 + b**2) ** 4, 43)
     relabelled = np.random.default_rng(0).permutation(43)[table]
     assert decide(relabelled, 43, False).steps == decide(table, 43, False).steps <= STEPS
-
-
-def test_integrals_are_read_off_derivatives():
-    u = np.array([(a**3 + 9 * a**2) % 31 for a in range(31)])
-    v = np.array([(b**5 + b) % 31 for b in range(31)])
-    table = (u[:, None] + v) ** 3 % 31
-    found = integral_places(table, 31)
-    scale = next(c for c in range(1, 31) if ((found - found[0]) % 31 == c * (u - u[0]) % 31).all())
-    assert scale
-    assert integral_places(np.random.default_rng(0).integers(0, 31, (31, 31)), 31) is None
 
 
 def test_the_spelling_is_a_hint_and_no_more():

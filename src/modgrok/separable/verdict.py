@@ -20,7 +20,6 @@ PROCEDURES = {
     "small-table": "so few lines that each has a place of its own",
     "closed-trail": "a closed walk through the values of two lines",
     "algebraic": "powers and logarithms of shifted powers modulo a prime",
-    "integrals": "polynomials that derivatives of the table tell",
     "small-powers": "small powers modulo any number",
     "automorphism": "a symmetry that moves all lines round in one cycle",
     "shift": "a permutation of the rows that a few columns determine",

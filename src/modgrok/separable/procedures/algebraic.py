@@ -1,13 +1,10 @@
-"""Guesses from the algebra of residues modulo a prime p: rows placed at x^k, at log(x^k + a), or by an integral.
+"""Guesses from the algebra of residues modulo a prime p: rows placed at x^k, or at log(x^k + a).
 
 Functions that people write down are sums and products of powers. They are guessed from the table alone, so that any
-spelling of them is recognised:
-
-  powers     over Z_p the rows are at x^k; over Z_{p-1} with ∞ at log(x^k + a), for the right k and a. A factor in
-             front is a unit (or a translation) and need not be guessed. Equal rows tell gcd(k, p - 1), since
-             x^k = x'^k there; where a row is at ∞, x^k = -a tells a. Then `columns` places the other side, whatever it
-             is: x^k + v(y) for any v. Where the rows are too few for that, both sides are guessed together.
-  integrals  over Z_p the rows are at u(x) where f = h(u(x) + v(y)) for polynomials of low degree: see `integrals`.
+spelling of them is recognised: over Z_p the rows are at x^k; over Z_{p-1} with ∞ at log(x^k + a), for the right k and
+a. A factor in front is a unit (or a translation) and need not be guessed. Equal rows tell gcd(k, p - 1), since
+x^k = x'^k there; where a row is at ∞, x^k = -a tells a. Then `columns` places the other side, whatever it is:
+x^k + v(y) for any v. Where the rows are too few for that, both sides are guessed together.
 
 A guess that places rows gives a solution only if every cell comes out right.
 """
@@ -21,9 +18,8 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.algebra.field import is_prime, log_table, powers
-from modgrok.separable.budget import Budget, steps_for
+from modgrok.separable.budget import Budget
 from modgrok.separable.procedures.columns import place_all, solves
-from modgrok.separable.procedures.integrals import integral_places
 from modgrok.separable.procedures.search import Solution
 from modgrok.separable.reductions.groups import Group
 from modgrok.separable.reductions.reduction import Reduced, Table
@@ -34,7 +30,7 @@ Places = Int[np.ndarray, "row"]
 
 
 def guess_algebra(reduced: Reduced, group: Group, absorbing: bool, table: Table, budget: Budget) -> Solution | None:
-    """A solution in which the places of residues are powers or integrals; None where the table has no such form."""
+    """A solution in which the places of residues are powers; None where the table has no such form."""
     p, shape = group.order + absorbing, table.shape
     if not group.cyclic or p not in shape or p < 3 or not is_prime(p):
         return None
@@ -47,26 +43,11 @@ def guess_algebra(reduced: Reduced, group: Group, absorbing: bool, table: Table,
         solution = guess_one_side(reduced if side == 0 else reduced.transposed(), group, p, absorbing, budget)
         if solution is not None:
             return solution if side == 0 else Solution(solution.y, solution.x)
-    if len(sides) == 2 and not absorbing and table.min() >= 0 and table.max() < p:
-        return guess_integral(reduced, group, table, budget)
-    return None
-
-
-def guess_integral(reduced: Reduced, group: Group, table: Table, budget: Budget) -> Solution | None:
-    """Rows and columns at integrals."""
-    budget.spend(2 * steps_for(table.size))
-    places = [integral_places(lines, group.order) for lines in (table, np.ascontiguousarray(table.T))]
-    for side, (lines, place) in enumerate(zip((reduced, reduced.transposed()), places, strict=True)):
-        if place is not None:
-            solution = place_all(lines.cells, group, lines.fibre_bounds, place[lines.row_source], budget)
-            if solution is not None:
-                x, y = (solution.x, solution.y) if side == 0 else (solution.y, solution.x)
-                return Solution(x, y, "integrals")
     return None
 
 
 def guess_one_side(reduced: Reduced, group: Group, p: int, absorbing: bool, budget: Budget) -> Solution | None:
-    """Rows at powers or at an integral, columns wherever they fit."""
+    """Rows at powers, columns wherever they fit."""
     cells, need = reduced.cells, reduced.fibre_bounds
     if len(cells) ** 2 < TELLING * group.order:
         return None
