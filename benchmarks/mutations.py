@@ -45,7 +45,7 @@ FILES = {
     "algebra": "expression field polynomial",
     "separable": "decision",
     "separable/procedures": "obstructions search propagation trails pairs symmetric several small_powers algebraic "
-    "phases climbing columns integrals",
+    "phases climbing columns",
     "separable/reductions": "reduction automorphisms partial grouping orders products",
 }
 MODULES = [f"{room}/{name}.py" for room, names in FILES.items() for name in names.split()]
