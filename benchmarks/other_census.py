@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from modgrok.censuses import store
-from modgrok.censuses.law import Columns, columns_of, settings_of
+from modgrok.censuses.law_check import Columns, columns_of, settings_of
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.formula import SETTING, holds, odds, reference_odds
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.base.repository import study
-from modgrok.censuses import law, store
+from modgrok.censuses import law_check as law
+from modgrok.censuses import store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law

@@ -16,7 +16,7 @@ import numpy as np
 from modgrok.base.files import write_json
 from modgrok.base.repository import study
 from modgrok.censuses import store
-from modgrok.censuses.law import Columns, columns_of
+from modgrok.censuses.law_check import Columns, columns_of
 from modgrok.loss_law.from_table import coordinates, trainings
 
 neighbourhood = study("neighbourhood")

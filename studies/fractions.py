@@ -14,7 +14,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.results import plain
 from modgrok.censuses import store
-from modgrok.censuses.law import Columns, columns_of
+from modgrok.censuses.law_check import Columns, columns_of
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
 from modgrok.separable.families import MEASURED
 from studies.fits import Fit

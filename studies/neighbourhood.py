@@ -21,7 +21,7 @@ from modgrok.base.files import write_json
 from modgrok.base.progress import Progress
 from modgrok.base.results import percent, plain
 from modgrok.censuses import store
-from modgrok.censuses.law import Columns, columns_of, last_step
+from modgrok.censuses.law_check import Columns, columns_of, last_step
 from modgrok.experiments.row_store import write_rows
 from modgrok.loss_law.expectation import INTERVAL
 from modgrok.loss_law.from_table import COORDINATES, LAW, POINTS, TableFacts, TableLaw, coordinates

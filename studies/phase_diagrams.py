@@ -7,7 +7,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.collections import QuadMesh
 
-from modgrok.censuses.law import Columns
+from modgrok.censuses.law_check import Columns
 from modgrok.figures.style import PAGE, POWER, WAVE, Figure, drawing
 from modgrok.loss_law.fraction_law import FractionLaw, KindLaw
 from studies.fractions import edges, grokked_rows

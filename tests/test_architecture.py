@@ -116,6 +116,13 @@ def test_every_room_has_its_place_in_the_order():
     none(f"{name}: say in ORDER and in docs/architecture.md where it stands" for name in sorted(rooms - set(ORDER)))
 
 
+def test_no_name_of_a_module_stands_in_three_rooms():
+    rooms: dict[str, set[str]] = {}
+    for module in TREES:
+        rooms.setdefault(module.rpartition(".")[2], set()).add(room(module))
+    none(f"{name}.py in {', '.join(sorted(found))}" for name, found in rooms.items() if len(found) > 2)
+
+
 def test_imports_point_one_way():
     place = {name: k for k, name in enumerate(ORDER)}
     none(

@@ -14,7 +14,8 @@ from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.stores import read_columns
-from modgrok.censuses import law, outcomes, predictors, store
+from modgrok.censuses import law_check as law
+from modgrok.censuses import outcomes, predictors, store
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report

@@ -13,7 +13,7 @@ from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
 from modgrok.censuses import store
 from modgrok.censuses.fitting import calibrate
-from modgrok.censuses.law import columns_of, ratios, settings_of
+from modgrok.censuses.law_check import columns_of, ratios, settings_of
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.formula import DRIFT

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from modgrok.algebra.polynomial import table
     from modgrok.answers.classifying import Answer, classify
     from modgrok.base.errors import ExpressionError, InputError
-    from modgrok.censuses.bench import CensusBenchmark, bench_census
     from modgrok.censuses.runner import CensusRun, census
+    from modgrok.censuses.speed import CensusBenchmark, bench_census
     from modgrok.compiler.compiling import compile
     from modgrok.experiments.sweep_result import Sweep
     from modgrok.experiments.sweeps import sweep
@@ -51,7 +51,7 @@ HOMES = {
     "algebra.function": ("Function", "read_function"),
     "algebra.polynomial": ("table",),
     "answers.classifying": ("Answer", "classify"),
-    "censuses.bench": ("CensusBenchmark", "bench_census"),
+    "censuses.speed": ("CensusBenchmark", "bench_census"),
     "censuses.runner": ("CensusRun", "census"),
     "compiler.compiling": ("compile",),
     "base.errors": ("ExpressionError", "InputError"),

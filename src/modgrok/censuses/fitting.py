@@ -13,7 +13,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.results import Result
 from modgrok.censuses import store
-from modgrok.censuses.law import (
+from modgrok.censuses.law_check import (
     Columns,
     LawErrors,
     Setting,

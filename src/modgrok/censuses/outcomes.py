@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Bool
 
 from modgrok.base.results import Result
-from modgrok.censuses.law import Columns, last_step
+from modgrok.censuses.law_check import Columns, last_step
 from modgrok.training.diagnosis import LEARNED
 
 NOT_LEARNED = 0.9

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 from scipy.stats import spearmanr
 
-from modgrok.censuses.law import Columns, error, last_step, settings_of
+from modgrok.censuses.law_check import Columns, error, last_step, settings_of
 from modgrok.loss_law.curve import cross_validated
 from modgrok.loss_law.formula import odds
 

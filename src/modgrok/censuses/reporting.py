@@ -11,8 +11,9 @@ from typing import Any
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
 from modgrok.base.results import Result, plain
-from modgrok.censuses import law, outcomes, predictors, store
-from modgrok.censuses.law import Columns
+from modgrok.censuses import law_check as law
+from modgrok.censuses import outcomes, predictors, store
+from modgrok.censuses.law_check import Columns
 from modgrok.censuses.predictors import HALF
 from modgrok.loss_law.formula import FREE, LEAST_FRACTION
 

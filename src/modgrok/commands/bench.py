@@ -12,7 +12,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.machine import Machine
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.censuses.bench import CensusBenchmark, bench_census
+from modgrok.censuses.speed import CensusBenchmark, bench_census
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
 from modgrok.training.bench import Benchmark, BenchSettings, Case, CaseResult, Contender, bench
 

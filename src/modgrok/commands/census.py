@@ -18,7 +18,7 @@ from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
-from modgrok.censuses.law import FamilyErrors, NormalisationError, SettingErrors
+from modgrok.censuses.law_check import FamilyErrors, NormalisationError, SettingErrors
 from modgrok.censuses.outcomes import FamilyAccuracy
 from modgrok.censuses.predictors import PredictorError
 from modgrok.censuses.querying import QueryResult, query

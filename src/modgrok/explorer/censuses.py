@@ -43,7 +43,7 @@ CURVE_POINTS = 120
 def with_ratios(rows: pa.Table) -> pa.Table:
     """The rows of a census at its last step, with the odds of each over those of random tables; NaN where the law is
     silent."""
-    from modgrok.censuses.law import columns_of, ratios, settings_of
+    from modgrok.censuses.law_check import columns_of, ratios, settings_of
 
     rows = rows.filter(np.asarray(rows["steps"]) == np.asarray(rows["steps"]).max())
     columns = columns_of(rows)

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.censuses import law, outcomes, predictors
-from modgrok.censuses.law import Columns, Setting
+from modgrok.censuses import law_check as law
+from modgrok.censuses import outcomes, predictors
+from modgrok.censuses.law_check import Columns, Setting
 from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.loss_law.curve import fit_curve
 
