@@ -9,7 +9,7 @@ from typing import Any
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
 from modgrok.base.stores import set_aside
-from modgrok.experiments.ray_workers import RayWorkers
+from modgrok.experiments.elsewhere import workers_at
 from modgrok.experiments.workers import Done, Task, Threads, Workers
 from modgrok.reproduction.evidence import Fingerprint
 
@@ -47,5 +47,5 @@ class Parts:
 
 
 def workers_for(work: Callable[[Task], Done], threads: int, ray: str | None) -> Workers[Task, Done]:
-    """Workers of the cluster that is asked for, or threads of this process where none is."""
-    return Threads(work, threads) if ray is None else RayWorkers(work, ray)
+    """Workers at the address that is asked for, or threads of this process where none is."""
+    return Threads(work, threads) if ray is None else workers_at(ray, work)

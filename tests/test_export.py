@@ -202,7 +202,7 @@ def test_what_has_no_export_or_is_in_no_file_is_refused(network, tmp_path):
         export(network, "onnx")
     planted = lookup("n1 + n2", SMALL, np.zeros((SMALL,) * 3))
     for to, name in (("onnx", "net.onnx"), ("torch", "net.py")):
-        with pytest.raises(InputError, match=f"the model lookup has no export to {to}; circuit, power, mlp and"):
+        with pytest.raises(InputError, match=f"the model lookup has no export to {to}; power, circuit, mlp and"):
             export(planted, to, tmp_path / name)
         with pytest.raises(InputError, match="needs the statistics of its training; train it first"):
             export(untrained(MODELS["mlp-square-batch"]), to, tmp_path / name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.algebra.function import read_function
+from modgrok import classify, compile, load, verify
+from modgrok.algebra.expression import parse
+from modgrok.algebra.function import Function, from_expression, read_function
+from modgrok.algebra.structures import Integers, Structure
 from modgrok.algebra.table_files import read_table
 from modgrok.base.errors import InputError
 
@@ -217,6 +222,73 @@ def test_other_bad_files_get_one_line_too(tmp_path):
         with pytest.raises(InputError, match=message) as caught:
             read_function(tmp_path / name)
         assert name in str(caught.value) and "\n" not in str(caught.value), name
+
+
+# ------------------------------------------------------------------------------------------ other structures
+
+
+@dataclass(frozen=True)
+class Pairs(Structure):
+    """Pairs of residues modulo 3, added and multiplied one by one: element k is (k // 3, k % 3)."""
+
+    order: int = 9
+    words = "in pairs"
+    elements = "pairs (0, 0) … (2, 2)"
+
+    def name(self, element):
+        return str(divmod(element, 3))
+
+    def element(self, given):
+        return 3 * given[0] + given[1]
+
+    def constant(self, number):
+        return number % 3 * 4
+
+    def joined(self, operation, *elements):
+        left, right = (operation(*parts) % 3 for parts in zip(*(divmod(k, 3) for k in elements), strict=True))
+        return 3 * left + right
+
+    def add(self, left, right):
+        return self.joined(np.add, left, right)
+
+    def multiply(self, left, right):
+        return self.joined(np.multiply, left, right)
+
+    def negate(self, element):
+        return self.joined(np.negative, element)
+
+    def power(self, base, exponent):
+        return self.joined(lambda part: part**exponent, base)
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("n1 n2", lambda a, b: a * b),
+        ("n1 + n2", lambda a, b: a + b),
+        ("2 n1^2 - n2 + 1", lambda a, b: 2 * a**2 - b + 1),
+    ],
+)
+def test_an_expression_over_another_structure_has_the_values_of_that_structure(text, value):
+    function = from_expression(text, Pairs())
+    for a, b, c, d in product(range(3), repeat=4):
+        assert function.table[3 * a + b, 3 * c + d] == 3 * (value(a, c) % 3) + value(b, d) % 3
+    assert function != from_expression(text, 9) and function.name == f"{text} in pairs"
+
+
+def test_nobody_takes_an_expression_over_another_structure_for_one_over_the_integers(tmp_path):
+    function = from_expression("n1 + n2", Pairs())
+    assert classify(function).witness.moduli == (3, 3)
+    network = compile(function)
+    assert network.proof is not None and (network.table() == function.table).all()
+    network.save(tmp_path / "pairs.safetensors")
+    assert verify(tmp_path / "pairs.safetensors").accuracy == 1
+    assert (load(tmp_path / "pairs.safetensors").function.table == function.table).all()
+    with pytest.raises(InputError, match="n1 in pairs is known by its values"):
+        Function("n1", ("n1",), (9,), Pairs(), "n1", parse("n1"))
+    with pytest.raises(InputError, match="n1 mod 9 has a modulus, and its values are to be pairs"):
+        from_expression("n1 mod 9", Pairs())
+    assert from_expression("n1 mod 9", Integers(9)) == from_expression("n1", 9)
 
 
 # ------------------------------------------------------------------------------------------ what is refused

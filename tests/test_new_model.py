@@ -144,7 +144,7 @@ def test_it_is_inspected_and_what_it_cannot_do_is_refused_with_a_sentence(tmp_pa
     found = mg.inspect(run)
     assert "toy is not a circuit" in found.no_weights_view and 0 <= found.logits.analytical_share <= 1
     assert list(found.inside.spectra) == ["n1", "n2", "readout"] and list(found.figures()) == ["spectrum", "logits"]
-    with pytest.raises(InputError, match="the model toy has no export to onnx; circuit, power, mlp and transformer"):
+    with pytest.raises(InputError, match="the model toy has no export to onnx; power, circuit, mlp and transformer"):
         mg.export(run, "onnx", tmp_path / "toy.onnx")
 
 

@@ -8,11 +8,12 @@ from concurrent.futures import Future
 
 import pytest
 
-from modgrok import cli
+from modgrok import cli, sweep
 from modgrok.base.errors import InputError
 from modgrok.censuses import parts, runner
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments import ray_workers
+from modgrok.experiments.elsewhere import EXECUTORS, Executor
 from modgrok.experiments.ray_workers import check_ray, settle
 from modgrok.experiments.workers import ThisThread, Threads, in_window
 
@@ -61,6 +62,39 @@ def test_the_device_share_leaves_out_what_the_host_does_for_a_part(tmp_path, mon
     monkeypatch.setattr(parts, "hyper", slow)
     found = runner.train_missing(PLAN, tmp_path / "slow")
     assert found.seconds > 1.5 and found.device_share < 1 - 1.5 / found.seconds
+
+
+def test_an_executor_is_one_entry_of_one_table(tmp_path, monkeypatch):
+    begun, closed = [], []
+
+    class Twins(Threads):
+        """Two threads of this process, in place of what would be elsewhere."""
+
+        def __init__(self, work, address):
+            super().__init__(work, int(address.removeprefix("twins:")))
+
+        def submit(self, task):
+            begun.append(task)
+            return super().submit(task)
+
+        def close(self):
+            closed.append(True)
+            super().close()
+
+    def check(address):
+        if address != "twins:2":
+            raise InputError(f"there are two twins, got {address}")
+
+    monkeypatch.setitem(EXECUTORS, "twins", Executor("twins:2", check, Twins))
+    settings = {"width": [4, 8], "steps": 2}
+    assert sweep("n1", mod=5, ray="twins:2", **settings).rows == sweep("n1", mod=5, **settings).rows
+    assert len(begun) == 2 and closed == [True]
+    runner.census(PLAN, tmp_path, ray="twins:2", annotate=False)
+    assert len(begun) > 2 and closed == [True, True]
+    with pytest.raises(InputError, match="there are two twins, got twins:3"):
+        sweep("n1", mod=5, ray="twins:3", **settings)
+    with pytest.raises(InputError, match="ray is local, auto"):
+        sweep("n1", mod=5, ray="twin", **settings)
 
 
 def test_what_ray_is_asked_for_is_checked_before_anything_is_written(tmp_path, monkeypatch, capsys):

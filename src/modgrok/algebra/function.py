@@ -27,7 +27,7 @@ from typing import Any, TypeAlias, TypeGuard
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.algebra.expression import Tree, read, to_text, variable_names
+from modgrok.algebra.expression import Tree, parse_with_modulus, read, to_text, variable_names
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, table_work, value_table
 from modgrok.algebra.structures import Integers, Structure
@@ -40,8 +40,9 @@ from modgrok.base.results import Result, json_text
 class Function(Result):
     """A function of `variables`, which have so many values each (`sizes`), with values in a `structure`.
 
-    `tree` is how it is written, and its table is made when it is first asked for; None where it was given by its
-    values. `name` is the canonical spelling, or what a table is called; `source` what it was read from, as typed.
+    `tree` is how it is written, as a polynomial over the integers modulo m, and its table is made when it is first
+    asked for; None where it was given by its values, and where it is written over another structure. `name` is the
+    canonical spelling, or what a table is called; `source` what it was read from, as typed.
 
     Two functions are equal if their tables and their numbers of values are, whatever their names.
     """
@@ -53,6 +54,10 @@ class Function(Result):
     source: str
     tree: Tree | None = None
     given: Int[np.ndarray, "..."] | None = None
+
+    def __post_init__(self) -> None:
+        if self.tree is not None and not isinstance(self.structure, Integers):
+            raise InputError(f"{self.name} {self.structure.words} is known by its values; make it by from_expression")
 
     @property
     def expression(self) -> str | None:
@@ -233,10 +238,26 @@ def is_expression(function: Any) -> TypeGuard[str]:
     return isinstance(function, str) and Path(function).suffix.lower() not in SUFFIXES
 
 
-def from_expression(text: str, mod: int | None) -> Function:
-    tree, modulus = read(text, mod)
+def from_expression(text: str, mod: int | Structure | None) -> Function:
+    """The function of a text, modulo a number or in a structure.
+
+    Whoever reads a tree (compiler, kernel, orders of residues, files) takes it for a polynomial over the integers
+    modulo m. What is written over another structure is therefore known by its table, and by the name it has there.
+    """
+    if isinstance(mod, Structure) and not isinstance(mod, Integers):
+        return over_structure(text, mod)
+    tree, modulus = read(text, mod.order if isinstance(mod, Integers) else mod)
     names = tuple(variable_names(tree))
     return Function(to_text(tree), names, (modulus,) * len(names), Integers(modulus), text, tree)
+
+
+def over_structure(text: str, structure: Structure) -> Function:
+    tree, written = parse_with_modulus(text)
+    if written is not None:
+        raise InputError(f"{text} has a modulus, and its values are to be {structure.elements}; leave one of them out")
+    name, names = f"{to_text(tree)} {structure.words}", tuple(variable_names(tree))
+    sizes = (structure.order,) * len(names)
+    return Function(name, names, sizes, structure, name, given=value_table(tree, structure))
 
 
 # --------------------------------------------------------------------------------------------------- tables

@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from types import NoneType
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
@@ -32,8 +33,6 @@ from modgrok.separable.measures.symmetries import symmetries
 
 EFFORT = 0.25
 """How hard the verdict on one table is tried; counting and algebra decide most of them in milliseconds."""
-ALWAYS = ("verdict", "effective_rank", "unfolding_norm", "shifts", "characters", "entropy")
-"""What every annotated row has."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +106,10 @@ class Facts:
     entropy: float
 
 
+ALWAYS = tuple(name for name, kind in get_type_hints(Facts).items() if NoneType not in get_args(kind))
+"""What every annotated row has; a row without one of them, of an earlier version say, is annotated again."""
+
+
 @lru_cache(maxsize=8)
 def facts(family: str, table_seed: int, modulus: int, fraction: float) -> Facts:
     """What is known of a table of a family, for a training fraction."""
@@ -129,15 +132,15 @@ def table_facts(family: str, table_seed: int, modulus: int) -> Facts:
     found = classify_table(values, modulus, effort=EFFORT)
     symmetric = symmetries(values, modulus)
     return Facts(
-        found.status,
-        found.family,
-        None,
-        None,
-        None,
-        effective_rank(values),
-        unfolding_norm(values),
-        symmetric.shifts,
-        symmetric.scalings,
-        symmetric.characters,
-        entropy(values),
+        verdict=found.status,
+        verdict_family=found.family,
+        redundancy=None,
+        permuted_redundancy=None,
+        orbit_redundancy=None,
+        effective_rank=effective_rank(values),
+        unfolding_norm=unfolding_norm(values),
+        shifts=symmetric.shifts,
+        scalings=symmetric.scalings,
+        characters=symmetric.characters,
+        entropy=entropy(values),
     )

@@ -17,10 +17,10 @@ from modgrok.censuses import annotation, store
 from modgrok.censuses.parts import CensusPart, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.censuses.prepared import PreparedAhead
+from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import OnPart, PartReport, Training, train_parts
 from modgrok.experiments.executors import LocalWorkers, train_compiled
 from modgrok.experiments.part import TrainedPart, slice_numbers, slice_of
-from modgrok.experiments.ray_workers import RayWorkers, check_ray
 from modgrok.experiments.workers import Workers
 from modgrok.training.ensemble import check_memory
 
@@ -88,7 +88,7 @@ def census(
         raise InputError(f"a time limit must be above 0 seconds, got {time_limit}")
     if not isinstance(plan, CensusPlan):
         plan = load_plan(Path(plan))
-    check_ray(ray)
+    check_address(ray)
 
     def report(done: PartReport) -> None:
         if on_part is not None:
@@ -137,7 +137,7 @@ def train_missing(
     if not todo:
         return Training(True, 0, time.monotonic() - began, None, 0)
     workers: Workers[CensusPart, TrainedPart]
-    workers = CensusWorkers(todo) if ray is None else RayWorkers(train_compiled, ray)
+    workers = CensusWorkers(todo) if ray is None else workers_at(ray, train_compiled)
     packed = None if ray is None else CensusPart.with_files
     with closing(workers):
         return train_parts(

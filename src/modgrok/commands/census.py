@@ -25,8 +25,8 @@ from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
+from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.engine import PartReport
-from modgrok.experiments.ray_workers import WHERE
 
 USAGE = """\
 modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]

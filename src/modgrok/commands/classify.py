@@ -18,6 +18,7 @@ from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, giv
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
+from modgrok.separable.families import FAMILIES
 from modgrok.separable.verdict import Witness, in_symbols
 
 SHOWN_ENTRIES = 24
@@ -30,8 +31,8 @@ KEYS = {
     **MODULUS_KEY,
     **FUNCTION_KEY,
     "verdict": "`in-class`, `not-in-class` or `unknown`",
-    "family": "the first family that fits: `constant`, `one-variable`, `additive`, `multiplicative`, `product-group` "
-    "(additive over a group that is not cyclic), or `null`",
+    "family": f"the first family that fits: {', '.join(f'`{name}`' for name in FAMILIES)}, or `null`; "
+    "`product-group` is additive over a group that is not cyclic",
     "group_order": "order of the group of that family: p, or p − 1 with an absorbing element; or `null`",
     "witness": "of that family: `g1`, `g2` (… `gS`), lists of p elements with `null` for ∞; `h`, a list of "
     "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",

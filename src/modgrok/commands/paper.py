@@ -14,7 +14,7 @@ from rich.text import Text
 
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
-from modgrok.experiments.ray_workers import WHERE
+from modgrok.experiments.elsewhere import WHERE
 from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:

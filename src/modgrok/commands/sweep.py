@@ -10,7 +10,7 @@ from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, say
-from modgrok.experiments.ray_workers import WHERE
+from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.sweep_plan import plan_of, read_values
 from modgrok.experiments.sweep_result import Sweep, cells, headings
 from modgrok.experiments.sweeps import default_folder, run_plan

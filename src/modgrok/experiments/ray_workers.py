@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from types import ModuleType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from modgrok.base.compilation_cache import use_compilation_cache
 from modgrok.base.errors import InputError
-from modgrok.experiments.workers import Done, Task
+from modgrok.experiments.workers import Answer, Done, Task
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
-"""What the option --ray says of itself."""
+"""The addresses of Ray, for people."""
 START = "start one with `ray start --head`, or give --ray local"
 SECONDS_TO_ANSWER = 5.0
 RETRIES = 20
@@ -32,8 +32,6 @@ TASKS_PER_DEVICE = 2
 """One that is worked on, and one that waits beside it."""
 TRAVELLING = ("MODGROK_CACHE", "MODGROK_FUSED")
 """Variables of this process that its workers are to have too."""
-
-Answer = TypeVar("Answer")
 
 
 class RayWorkers(Generic[Task, Done]):
@@ -138,10 +136,8 @@ def reason(error: BaseException) -> str:
     return f"Ray gave up a task, after {RETRIES} attempts if its workers died: {lines[0]}; {again}"
 
 
-def check_ray(address: str | None) -> None:
-    """An `InputError` where a cluster is asked for in a way that cannot be; None asks for none."""
-    if address is None:
-        return
+def check_ray(address: str) -> None:
+    """An `InputError` where a cluster is asked for in a way that cannot be."""
     if address not in ("local", "auto") and not re.fullmatch(r"[^:/\s]+:\d+", address):
         raise InputError(f"ray is local, auto or the HOST:PORT of a cluster, such as 10.0.0.5:6379; got {address!r}")
     the_extra(address)

@@ -30,14 +30,14 @@ from modgrok.base.files import claim_folder
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, progress_bar
 from modgrok.base.stores import DamagedError, read_object, write_object
+from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import PartReport, train_parts
 from modgrok.experiments.part import Part, TrainedPart, train_part
-from modgrok.experiments.ray_workers import RayWorkers, check_ray
 from modgrok.experiments.row_store import RowStore
 from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of, this_device
 from modgrok.experiments.sweep_plan import SweepPlan, plan_of
 from modgrok.experiments.sweep_result import CURVE, Sweep
-from modgrok.experiments.workers import ThisThread
+from modgrok.experiments.workers import ThisThread, Workers
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory, pick
@@ -102,7 +102,7 @@ def run_plan(
     """Train what is missing of a plan; in memory, without a folder."""
     if keep_weights and folder is None:
         raise InputError("weights are kept in a folder; give one: out= (--out)")
-    check_ray(ray)
+    check_address(ray)
     tasks = [config.task() for config in plan.configs]  # what cannot be trained makes no folder
     if ray is None:  # else it is another machine's memory
         for shape in {task.shape for task in tasks}:
@@ -129,7 +129,7 @@ def train_missing(store: SweepStore, tasks: Sequence[Task], ray: str | None, pro
         return 0
     steps = Steps(progress, sum(config.steps for config in plan.configs))
     with closing(sweep_workers(ray, steps)) as workers:
-        device = workers.ask(this_device) if isinstance(workers, RayWorkers) else this_device()
+        device = workers.ask(this_device)
         groups = groups_of(plan.configs, tasks, device)
         cut = store.claim([(shape, cuts_of(shape, numbers, device)) for shape, numbers in groups])
         parts = list(parts_of(plan, tasks, cut, store.keep_weights))
@@ -156,10 +156,8 @@ class Steps:
         self.add(done.part.network_steps)
 
 
-def sweep_workers(
-    ray: str | None, steps: Steps
-) -> ThisThread[SweepPart, TrainedPart] | RayWorkers[SweepPart, TrainedPart]:
-    return ThisThread(partial(train_part, progress=steps.within)) if ray is None else RayWorkers(train_part, ray)
+def sweep_workers(ray: str | None, steps: Steps) -> Workers[SweepPart, TrainedPart]:
+    return ThisThread(partial(train_part, progress=steps.within)) if ray is None else workers_at(ray, train_part)
 
 
 class SweepStore(RowStore):

@@ -1,4 +1,4 @@
-"""Who does the tasks of a long job: this thread, threads of this process, or workers of a Ray cluster (`ray_workers`).
+"""Who does the tasks of a long job: this thread, threads of this process, or workers elsewhere (`elsewhere`).
 
 A job gives out tasks in a window, never all at once, takes what comes back in the order in which it ends, and alone
 writes files: so it can be killed at any time, and so can whoever works for it.
@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar, runtime_checkable
 Task = TypeVar("Task")
 Done = TypeVar("Done")
 TaskIn = TypeVar("TaskIn", contravariant=True)
+Answer = TypeVar("Answer")
 
 
 @runtime_checkable
@@ -26,6 +27,9 @@ class Workers(Protocol[TaskIn, Done]):
         """How many devices they have in all."""
 
     def submit(self, task: TaskIn, /) -> Future[Done]: ...
+    def ask(self, question: Callable[[], Answer], /) -> Answer:
+        """What one of them answers: about the device that it has, say."""
+
     def close(self) -> None: ...
 
 
@@ -42,6 +46,9 @@ class ThisThread(Generic[Task, Done]):
         future.set_result(self.work(task))
         return future
 
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        return question()
+
     def close(self) -> None:
         pass
 
@@ -56,6 +63,9 @@ class Threads(Generic[Task, Done]):
 
     def submit(self, task: Task) -> Future[Done]:
         return self.pool.submit(self.work, task)
+
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        return question()
 
     def close(self) -> None:
         self.pool.shutdown(cancel_futures=True)

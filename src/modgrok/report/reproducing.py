@@ -14,7 +14,7 @@ from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
-from modgrok.experiments.ray_workers import check_ray
+from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result
@@ -140,7 +140,7 @@ def check_cluster(item: str, ray: str | None) -> None:
     able = [known.name for known in ALL if known.on_clusters]
     if ray is not None and item not in able:
         raise InputError(f"{item} trains on no cluster, got ray {ray}; leave it out, or ask for {' or '.join(able)}")
-    check_ray(ray)
+    check_address(ray)
 
 
 # ------------------------------------------------------------------------------------------ one item

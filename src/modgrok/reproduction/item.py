@@ -40,7 +40,7 @@ class Verdict(StrEnum):
 @dataclass(frozen=True)
 class Effort:
     """How much of an item to compute, where to keep its finished parts, how long to go on, on whose cluster (`ray`, as
-    `ray_workers` takes it), and whom to tell."""
+    `elsewhere` takes it), and whom to tell."""
 
     size: Size = "standard"
     folder: Path | None = None

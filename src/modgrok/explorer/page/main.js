@@ -1,4 +1,4 @@
-// The page: six views of one function, and the address that says which.
+// The page: the views of one function, and the address that says which.
 import * as address from "./address.js";
 import { get } from "./api.js";
 import { announce, el, replace } from "./dom.js";

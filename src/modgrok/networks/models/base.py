@@ -147,11 +147,17 @@ class Model:
 
     def onnx(self, graph: Graph, params: Any, statistics: tuple[Statistics, ...]) -> None:
         """`apply` in the operators of ONNX; the last node has the output `logits`."""
-        raise InputError(f"the model {self.name} has no export to onnx; circuit, power, mlp and transformer have one")
+        raise self.without_export("onnx")
 
     def torch(self, params: Any) -> tuple[dict[str, Any], str]:
         """Constants, and the text of a class `Network` that computes `apply` in PyTorch."""
-        raise InputError(f"the model {self.name} has no export to torch; circuit, power, mlp and transformer have one")
+        raise self.without_export("torch")
+
+    def without_export(self, to: str) -> InputError:
+        """Why there is none, and which of modgrok's own models have one."""
+        kinds = [kind for kind in Model.__subclasses__() if kind.__module__.startswith(f"{__package__}.")]
+        *others, last = (kind.name for kind in kinds if getattr(kind, to) is not getattr(Model, to))
+        return InputError(f"the model {self.name} has no export to {to}; {', '.join(others)} and {last} have one")
 
     def skeleton(self) -> Any:
         """Shapes of the weights, without weights."""
