@@ -238,7 +238,7 @@ def parameters() -> list[Parameter]:
 
 def described(names: Iterable[str] = SETTINGS) -> str:
     """The settings for a docstring, a line each."""
-    return "\n".join(f"        {name}: {SETTINGS[name].full_help}." for name in names)
+    return "\n".join(f"    {name}: {SETTINGS[name].full_help}." for name in names)
 
 
 def checked(values: Mapping[str, Any]) -> None:

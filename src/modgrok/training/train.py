@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from inspect import signature
+from inspect import cleandoc, signature
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,8 @@ def with_settings(verb: Callable[..., Run]) -> tuple[str, ...]:
     inner = [each for each in own if each.kind is each.KEYWORD_ONLY]
     outer = [each for each in own if each.kind is not each.KEYWORD_ONLY]
     verb.__signature__ = shown.replace(parameters=[*outer, *parameters(), *inner])  # type: ignore[attr-defined]
-    verb.__doc__ = (verb.__doc__ or "").replace("\n    Returns:", f"\n    Settings:\n{described()}\n\n    Returns:")
+    about = cleandoc(verb.__doc__ or "")  # from Python 3.13 on it is without its indentation as it is
+    verb.__doc__ = about.replace("\nReturns:", f"\nSettings:\n{described()}\n\nReturns:")
     return tuple(each.name for each in own)
 
 
