@@ -334,3 +334,12 @@ def test_the_kernel_proves_nothing_of_models_it_does_not_know():
     assert refused.proof is None and "no bound for the rounding of a doubled" in refused.unproved
     biased = mg.train("n1 + n2", 5, model="mlp", bias=True, width=8, steps=1).network
     assert proved(biased).proof is None and "rounding of biases" in proved(biased).unproved
+
+
+def test_a_loss_that_calls_another_function_has_another_word_when_that_one_changes():
+    made = {}
+    for exponent in (2, 3):
+        there = {"jnp": jnp}
+        exec(f"def weight(x):\n    return x**{exponent}\ndef loss(logits, targets):\n    return weight(logits)", there)
+        made[exponent] = fingerprint(there["loss"])
+    assert made[2] != made[3]

@@ -2,7 +2,7 @@
 
 A word of modgrok's own (`adamw`, `mse`, `mlp`) stands for the same thing in every process. Any other object gets a word
 when it is registered, or when it is first used: its name and six digits of a fingerprint of its code and of the numbers
-in it. So `optax.lion(1e-3)` is `lion-4b5f0c` whenever it is made, and `optax.lion(1e-2)` is something else.
+in it. So `optax.lion(1e-3)` is `lion-` and the same digits whenever it is made, and `optax.lion(1e-2)` has others.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from hashlib import sha256
-from types import CodeType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -20,6 +20,8 @@ from modgrok.base.errors import InputError
 
 T = TypeVar("T")
 
+VALUES = (bool, int, float, str, tuple, list, dict, set, frozenset, FunctionType)
+"""What counts of that to which a function refers by name; modules and classes stand for themselves."""
 WORD = r"[A-Za-z][\w-]*"
 """What an object can be called."""
 
@@ -87,11 +89,13 @@ class Registry(dict[str, T], Generic[T]):
 
 
 def fingerprint(thing: object) -> str:
-    """Six digits for what an object does: its code, and the values that it has closed over or refers to.
+    """Six digits for what an object does: its code, and the values and functions that it closes over or refers to.
 
     >>> def power(exponent): return lambda x: x**exponent
     >>> fingerprint(power(2)) == fingerprint(power(2)), fingerprint(power(2)) == fingerprint(power(3))
     (True, False)
+    >>> fingerprint(lambda x: x in {1, 2}) == fingerprint(lambda x: x in {1, 3})
+    False
     """
     return sha256(" ".join(traits(thing, {})).encode()).hexdigest()[:6]
 
@@ -116,15 +120,17 @@ def parts(thing: object) -> Iterator[object]:
         yield from (part for item in thing.items() for part in item)
     elif isinstance(thing, (tuple, list)):
         yield from thing
+    elif isinstance(thing, (set, frozenset)):
+        yield from sorted(map(repr, thing))
     elif isinstance(thing, partial):
         yield from (thing.func, thing.args, thing.keywords)
     elif hasattr(thing, "__array__"):
         yield np.asarray(thing).tobytes()
     elif isinstance(code := getattr(thing, "__code__", None), CodeType):
         around = getattr(thing, "__globals__", {})
-        constants = (around.get(name) for name in code.co_names)
+        named = (around.get(name) for name in code.co_names)
         yield from (thing.__qualname__, code, getattr(thing, "__defaults__", None))  # type: ignore[attr-defined]
-        yield [value for value in constants if isinstance(value, (bool, int, float, str))]
+        yield [value for value in named if isinstance(value, VALUES) or hasattr(value, "__array__")]
         yield [cell.cell_contents for cell in getattr(thing, "__closure__", None) or ()]
     else:
         yield type(thing).__qualname__
