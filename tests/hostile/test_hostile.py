@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 from dataclasses import replace
 
+import certificate_forgeries
 import compiled
 import damaged_files
 import expressions
 import forged_certificates
 import forged_networks
 import kills
+import large_certificates
 import numpy as np
 import options
 import placements
@@ -19,6 +21,7 @@ import random_expressions
 import run
 import surroundings
 import tables
+import true_certificates
 from tally import Tally
 
 from modgrok.compiler.compiling import compile
@@ -119,10 +122,10 @@ def test_forged_certificates():
 
 
 def test_all_kinds_of_claims_are_forged():
-    kinds = {forged_certificates.kind_of(claim) for _, claim, _ in forged_certificates.claims()}
-    assert kinds == {*forged_certificates.KINDS, "several", "in-class"}
-    assert forged_certificates.damages()[-1] % forged_certificates.STEP
-    assert forged_certificates.damages()[-1] < forged_certificates.CLAIMS["one field"][0] * 1000
+    kinds = {true_certificates.kind_of(claim) for _, claim, _ in true_certificates.claims()}
+    assert kinds == {*true_certificates.KINDS, "several", "in-class"}
+    assert certificate_forgeries.damages()[-1] % true_certificates.STEP
+    assert certificate_forgeries.damages()[-1] < certificate_forgeries.CLAIMS["one field"][0] * 1000
 
 
 def test_a_false_claim_that_is_accepted_would_be_found(monkeypatch):
@@ -131,8 +134,8 @@ def test_a_false_claim_that_is_accepted_would_be_found(monkeypatch):
 
     monkeypatch.setattr(forged_certificates, "check_claim", accepted)
     sums = np.add.outer(np.arange(3), np.arange(3)) % 3
-    false = forged_certificates.refuting((3,), {"kind": "distinct-lines"})
-    one = forged_certificates.of_table(sums, [false])
+    false = large_certificates.refuting((3,), {"kind": "distinct-lines"})
+    one = true_certificates.of_table(sums, [false])
     assert any("accepted and false" in line for line in forged_certificates.judged_claim(one, sums, false))
 
 
