@@ -33,9 +33,19 @@ export class TablePicture {
     this.shown = { pixels, rows, columns, rowOrder, columnOrder, order };
     replace(this.top, prose(names[1]), " →");
     replace(this.left, el("span", {}, prose(names[0])), el("span", {}, "↓"));
-    this.say();
+    this.sayAgain();
     this.draw();
   }
+
+  /** What stands under the cursor now, aloud if it was read by keys and has changed since. */
+  sayAgain() {
+    const before = this.readout.textContent;
+    this.say();
+    if (this.cursor && document.activeElement === this.canvas && this.readout.textContent !== before) announce(this.readout.textContent);
+  }
+
+  /** Other colours for the same cells. */
+  recolour(pixels) { this.shown.pixels = pixels; this.say(); this.draw(); }
 
   label(text) { this.canvas.setAttribute("aria-label", text); }
 
@@ -46,12 +56,9 @@ export class TablePicture {
     this.draw();
   }
 
-  paint() {
-    if (!this.shown || !this.element.isConnected) return;
-    const { pixels, rows, columns, rowOrder, columnOrder, order } = this.shown;
-    const ratio = devicePixelRatio || 1;
-    const room = Math.min(this.element.clientWidth - 22, this.largest) * ratio;
-    this.cell = Math.max(1, Math.floor(room / Math.max(rows, columns)));
+  /** The table with a pixel for each cell. */
+  image() {
+    const { pixels, rows, columns, rowOrder, columnOrder } = this.shown;
     const source = new ImageData(columns, rows);
     const target = new Uint32Array(source.data.buffer);
     const bright = this.brightness();
@@ -64,12 +71,21 @@ export class TablePicture {
     }
     const small = new OffscreenCanvas(columns, rows);
     small.getContext("2d").putImageData(source, 0, 0);
+    return small;
+  }
+
+  paint() {
+    if (!this.shown || !this.element.isConnected) return;
+    const { rows, columns, order } = this.shown;
+    const ratio = devicePixelRatio || 1;
+    const room = Math.min(this.element.clientWidth - 22, this.largest) * ratio;
+    this.cell = Math.max(1, Math.floor(room / Math.max(rows, columns)));
     this.canvas.width = columns * this.cell;
     this.canvas.height = rows * this.cell;
     this.canvas.style.width = `${this.canvas.width / ratio}px`;
     const context = this.canvas.getContext("2d");
     context.imageSmoothingEnabled = false;
-    context.drawImage(small, 0, 0, this.canvas.width, this.canvas.height);
+    context.drawImage(this.image(), 0, 0, this.canvas.width, this.canvas.height);
     if (this.marked) this.drawMarks(context, ratio);
     this.drawCursor(context, ratio);
     Object.assign(this.canvas.dataset, { rows, columns, order });
