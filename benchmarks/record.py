@@ -1,7 +1,7 @@
 """Condense results that took long into the small files that every report shows: python benchmarks/record.py
 
 Reads benchmarks/results and benchmarks/census/large, writes src/modgrok/reproduction/recorded, and draws
-docs/images/law.png.
+docs/images/law.png. It computes no result: where each comes from is copied from what was read.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.files import read_json, whole_file, write_text
+from modgrok.base.provenance import KEY, merged, places, read_made
 from modgrok.base.repository import study
 from modgrok.censuses import law_check as law
 from modgrok.censuses import store
@@ -30,9 +31,6 @@ from modgrok.reproduction.registry import ALL, Item
 ROOT = Path(__file__).parent
 PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
 CENSUS, RESULTS = ROOT / "census" / "large", ROOT / "results"
-H200 = "one NVIDIA H200"
-WHERE = dict.fromkeys(("figure1", "figure2", "mathematics", "widths"), "two CPU cores")
-"""Where a result was computed, unless it was the GPU."""
 ONE_IN = 25
 """Networks of the census of which one is drawn."""
 
@@ -49,8 +47,9 @@ def rounded(value: Any) -> Any:
 def mathematics() -> ItemResult:
     """The item's own result, with the other models of `benchmarks/mathematics.py`."""
     own = ItemResult.from_json(read_json(RESULTS / "mathematics.json"))
-    others = other_models(read_json(RESULTS / "mathematics-h200.json")["rows"])
-    return mathematics_result(own.rows, own.data, own.settings, others)
+    beside = read_json(RESULTS / "mathematics-h200.json")
+    result = mathematics_result(own.rows, own.data, own.settings, other_models(beside["rows"]))
+    return replace(result, provenance=merged(own.provenance, read_made(beside.get(KEY))))
 
 
 def census_law() -> ItemResult:
@@ -61,7 +60,8 @@ def census_law() -> ItemResult:
     names = ("modulus", "train_loss", "ratio", "test_accuracy", "family")
     points = {name: columns[name][drawn].tolist() for name in names}
     report = read_json(CENSUS / "report" / "report.json")
-    return law_result(report, trainings().law, fraction_law(), points, calibration().curve)
+    result = law_result(report, trainings().law, fraction_law(), points, calibration().curve)
+    return replace(result, provenance=store.stored(CENSUS).made())
 
 
 SOURCES = {"mathematics": mathematics, "law": census_law}
@@ -91,10 +91,12 @@ def recordable() -> dict[str, Values]:
         result = source_of(item)
         if result is not None:
             kept = replace(condensed(item, result), why=item.summarise(result).why).to_json()
+            made = kept.pop(KEY)
             content = rounded(
                 {name: kept[name] for name in kept if name != "files" and (name != "seconds" or result.seconds)}
             )
-            found[item.name] = {"where": WHERE.get(item.name, H200), "command": item.recorded_by, "result": content}
+            where = places(result.provenance)
+            found[item.name] = {"where": where, "command": item.recorded_by, "result": content | {KEY: made}}
     return found
 
 

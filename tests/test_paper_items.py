@@ -11,11 +11,14 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import pytest
 
+import modgrok
 from modgrok import cli
 from modgrok.base import repository
 from modgrok.base.errors import InputError
+from modgrok.base.provenance import UNKNOWN
 from modgrok.base.repository import study
 from modgrok.commands.paper import column_widths
 from modgrok.figures.style import Figure
@@ -85,6 +88,7 @@ MADE_UP = ItemResult(
     why="because",
     seconds=1.5,
     files=(Path("paper/classes.json"),),
+    provenance=(UNKNOWN,),
 )
 
 
@@ -96,7 +100,7 @@ def test_a_result_survives_json():
 
 def test_what_whoever_stores_it_fills_in_may_be_missing_and_other_keys_are_left_out():
     stored = MADE_UP.to_json() | {"of_another_version": 1}
-    for name in ("why", "seconds", "files", "further_tables", "data"):
+    for name in ("why", "seconds", "files", "further_tables", "data", "provenance"):
         del stored[name]
     assert ItemResult.from_json(stored) == replace(MADE_UP, why="", seconds=0.0, files=(), further_tables=(), data={})
 
@@ -121,6 +125,9 @@ def test_a_result_is_one_line_and_a_table_in_notebooks():
 def test_an_item_fills_in_why_and_seconds():
     result = ITEMS["classes"].compute(Effort("quick"))
     assert result.seconds > 0 and result.why == "a checked witness or a checked proof for each"
+    (made,) = result.provenance
+    assert (made.version, made.libraries["jax"], made.device) == (modgrok.__version__, jax.__version__, "cpu")
+    assert made.settings == {"item": "classes", "size": "quick", "everything": False} and made.seconds == result.seconds
     assert ITEMS["classes"].summarise(result) == Summary(*ITEMS["classes"].summarise(result)[:2], result.why)
     assert ItemResult.from_json(result.to_json()) == result, "plain JSON values, as if it had been stored"
 
@@ -190,7 +197,7 @@ def test_the_command_shows_items_in_any_width(columns, capsys, monkeypatch, tmp_
         assert cli.main(["paper", name, "--out", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if not line.startswith(str(tmp_path))) <= int(columns)
-    assert any(line.startswith("reproduced: a checked witness") for line in lines)
+    assert any(line.startswith("Reproduced: a checked witness") for line in lines)
     assert str(tmp_path / "law.svg") in lines
 
 

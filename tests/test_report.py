@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from copy import deepcopy
 from functools import partial
 from pathlib import Path
@@ -70,9 +71,10 @@ def test_the_command_lists_every_item(tmp_path, capsys, monkeypatch):
     arguments = ["paper", "all", "--quick", "--out", str(tmp_path)]
     assert cli.main([*arguments, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
-    assert set(printed) == {"item", "size", "items", "recorded", "files", "seconds"}
+    assert set(printed) == {"item", "size", "items", "recorded", "differing", "files", "seconds"}
     (entry,) = printed["items"]
-    assert set(entry) == {"item", "published", "measured", "verdict", "why", "reused", "seconds", "files"}
+    assert set(entry) == {"item", "published", "measured", "verdict", "why", "reused", "seconds", "files", "provenance"}
+    assert entry["provenance"][0]["command"] == f"modgrok {shlex.join(arguments)} --json"
     assert entry["reused"] is False and entry["files"] == [str(tmp_path / "results" / "classes.json")]
     assert isinstance(printed["seconds"], float) and isinstance(entry["seconds"], float)
     assert printed["files"] == [str(tmp_path / "report.html"), str(tmp_path / "report.md")]

@@ -111,7 +111,7 @@ def test_the_page_says_what_was_found(folder):
     for words in (
         '<span class="verdict good">reproduced</span>',
         '<span class="verdict mixed">partly reproduced</span>',
-        '<span class="verdict mixed">undecided</span>',
+        '<span class="verdict mixed">undecided (recorded)</span>',
         "it does not hold here that the mean IPR rises monotonically while the network groks (it falls by 0.10, since "
         "the readouts learn the mean of the answers first; without that constant it falls by 0.1000 at most until",
         "(living neurons), with a dip of 0.10 on the way",
@@ -119,7 +119,7 @@ def test_the_page_says_what_was_found(folder):
         "Finding: exact and proved",
         "Circuits learn 0 of 14 cases from scratch",
         "Not trained on: (2n₁ + 3n₂)⁴ mod 23 in B: 50.0 %",
-        "Recorded on one NVIDIA H200: <code>modgrok paper table2</code>",
+        "<code>modgrok paper table2</code>",
         "The same on this machine, smaller: partly reproduced",
         "Found besides".lower(),
         "72.32",
@@ -159,7 +159,9 @@ def test_what_is_not_recorded_says_how_to_make_it(tmp_path):
     document = page.compose({}, {}, tmp_path, "quick")
     texts = [block.text for block in document.blocks if isinstance(block, Paragraph)]
     for item in ("law", "strong", "endtoend"):
-        assert any("Not recorded yet" in text and f"`{ITEMS[item].recorded_by}`" in text for text in texts)
+        assert any(
+            "Neither computed here nor recorded" in text and f"`{ITEMS[item].recorded_by}`" in text for text in texts
+        )
 
 
 def result_in(folder: Path, item: str) -> ItemResult:

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from modgrok.base import dependencies
+from modgrok.base.files import read_json, write_json
+from modgrok.base.provenance import UNKNOWN, provenance
+from modgrok.base.repository import STUDIES
 from modgrok.figures.style import Figure, drawing
 from modgrok.reproduction import evidence as store
 from modgrok.reproduction.evidence import png_files
 from modgrok.reproduction.item import ItemResult, Verdict
 
+MADE = provenance(time.perf_counter(), {"size": "quick"}, "modgrok.reproduction.classes")
 MADE_BY = {"item": "x", "size": "quick", "version": "1", "device": "cpu", "code": "abc"}
 RESULT = ItemResult(
     item="x",
@@ -23,6 +32,7 @@ RESULT = ItemResult(
     columns={"a": "a"},
     rows=[{"a": 1}, {"a": None}],
     seconds=2.5,
+    provenance=(MADE,),
 )
 
 
@@ -51,6 +61,7 @@ def test_a_result_of_another_making_is_not_taken(stored, key):
     [
         (lambda text: text.replace("0.125", "0.126"), "damaged: its checksum is wrong"),
         (lambda text: text.replace("2.5", "3.5"), "damaged: its checksum is wrong"),
+        (lambda text: text.replace(MADE.libraries["jax"], "9.9"), "damaged: its checksum is wrong"),
         (lambda text: text.replace('"quick"', '"full"'), "damaged: its checksum is wrong"),
         (lambda text: text[: len(text) // 2], "damaged: not a result"),
         (lambda text: "", "damaged: not a result"),
@@ -69,34 +80,95 @@ def test_bytes_that_are_no_text_are_noticed(stored):
 
 
 def test_the_code_that_computes_is_part_of_the_fingerprint(tmp_path, monkeypatch):
-    """A change of how results are drawn, shown or asked for leaves them valid; any other change does not."""
+    """A change of how results are drawn, shown or asked for leaves them valid, and so does one of what is not used."""
 
     def code() -> str:
-        store.source_hash.cache_clear()
-        return store.fingerprint("x", "quick")["code"]
+        dependencies.code_digest.cache_clear()
+        dependencies.imported_by.cache_clear()
+        return dependencies.code_digest("modgrok.reproduction.item")
 
-    monkeypatch.setattr(store, "PACKAGE", tmp_path)
-    for name in ("paper", "training", *(part for part in store.NOT_COMPUTING if not part.endswith(".py"))):
+    monkeypatch.setattr(dependencies, "PACKAGE", tmp_path)
+    rooms = ("reproduction", "training", "networks", "algebra", *dependencies.NOT_COMPUTING)
+    for name in rooms:
         (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
         (tmp_path / name / "some.py").write_text("a = 1")
+    (tmp_path / "__init__.py").write_text("from modgrok.algebra.some import a")
+    (tmp_path / "reproduction" / "item.py").write_text(
+        "from modgrok import __version__\nfrom modgrok.training import (\n    some,  # (a comment\n)\n"
+        "def f():\n    import modgrok.networks.some\n    from modgrok.figures.some import a\n"
+    )
     before = code()
-    for name in store.NOT_COMPUTING:
-        path = tmp_path / name
-        (path if name.endswith(".py") else path / "some.py").write_text("a = 2")
-    assert code() == before
-    for name in ("paper", "training"):
+    for name in (*dependencies.NOT_COMPUTING, "algebra", "reproduction"):
         (tmp_path / name / "some.py").write_text("a = 2")
-        assert code() != before
+    assert code() == before
+    for path in ("training/some.py", "networks/some.py", "reproduction/item.py", "__init__.py"):
+        with (tmp_path / path).open("a") as file:
+            file.write("\nb = 1\n")
+        assert code() != before, path
         before = code()
-    store.source_hash.cache_clear()
+    dependencies.code_digest.cache_clear()
+    dependencies.imported_by.cache_clear()
 
 
-def test_libraries_data_and_studies_are_part_of_the_fingerprint(monkeypatch):
+IMPORTS = """
+import sys
+from modgrok.reproduction.item import Effort
+from modgrok.reproduction import classes, mixture, table2
+classes.compute(Effort("quick"))
+print(*(name for name in sys.modules if name.split(".")[0] in ("modgrok", "studies")))
+"""
+
+
+def test_all_that_is_imported_while_items_are_computed_belongs_to_their_code():
+    """Python's own list of modules is the oracle."""
+    words = [sys.executable, "-c", IMPORTS]
+    loaded = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    found = dependencies.code_of(f"modgrok.reproduction.{name}" for name in ("classes", "mixture", "table2"))
+    rooms = {each: each.split(".")[1] for each in loaded if "." in each}
+    computing = [each for each, room in rooms.items() if room not in dependencies.NOT_COMPUTING]
+    assert len(computing) > 50
+    assert {each for each in computing if not set(dependencies.files_of(each)) <= found} == set()
+
+
+def test_libraries_data_and_studies_are_part_of_the_fingerprint(monkeypatch, tmp_path):
     before = store.fingerprint("strong", "full")
-    assert {"data", "libraries", "study"} <= set(before) and "study" not in store.fingerprint("table1", "full")
-    monkeypatch.setattr(store.importlib.metadata, "version", lambda name: "another")
+    assert {"item", "size", "version", "device", "code", "data", "libraries"} == set(before)
+    assert STUDIES / "strong_plan.py" in dependencies.code_of([STUDIES / "strong.py"])
+    monkeypatch.setattr(dependencies.importlib.metadata, "version", lambda name: "another")
     after = store.fingerprint("strong", "full")
     assert {name for name in before if before[name] != after[name]} == {"libraries"}
+    file = tmp_path / "read.csv"
+    file.write_text("1")
+    one = dependencies.data_digest("modgrok.loss_law.calibration", read=(file,))
+    assert one != dependencies.data_digest("modgrok.loss_law.calibration")
+
+
+def test_a_result_of_another_jax_version_is_not_reused(tmp_path, monkeypatch):
+    """Nor one of another kind of device."""
+    path, made_by = tmp_path / "classes.json", store.fingerprint("classes", "quick")
+    store.write_result(path, replace(RESULT, item="classes"), made_by)
+    assert store.read_result(path, made_by).value is not None
+    with monkeypatch.context() as patch:
+        other = {**dependencies.libraries(), "jax": "9.9.9"}
+        patch.setattr(store, "libraries", lambda: other)
+        assert store.read_result(path, store.fingerprint("classes", "quick")) == (None, "of another libraries")
+    assert store.read_result(path, made_by | {"device": "NVIDIA H200"}) == (None, "of another device")
+    assert store.read_result(path, store.fingerprint("classes", "full")) == (None, "of another size")
+
+
+def test_a_result_without_provenance_is_of_an_unknown_version(stored):
+    record = read_json(stored)
+    assert record["result"]["provenance"][0]["version"] == MADE.version
+    del record["result"]["provenance"], record["checksum"]
+    write_json(stored, store.sealed(record))
+    assert store.read_result(stored, MADE_BY).value.provenance == (UNKNOWN,)
+    for wrong in ("abc", [1], [{"version": 3}], [{"version": "1", "libraries": {"jax": []}}], [{"cores": True}],
+                  [{"version": "1", "seconds": "x"}], [{"code_of": [1]}], {"version": "1"}):  # fmt: skip
+        record["result"]["provenance"] = wrong
+        record.pop("checksum", None)
+        write_json(stored, store.sealed(record))
+        assert store.read_result(stored, MADE_BY).reason == "damaged: not a result", wrong
 
 
 def test_pictures_are_drawn_when_they_must_be(tmp_path):

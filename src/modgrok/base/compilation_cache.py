@@ -26,11 +26,17 @@ def cache_folder() -> Path | None:
         return None
     if chosen:
         return Path(os.path.expanduser(chosen))
+    base = user_cache()
+    return None if base is None else base / "jax"
+
+
+def user_cache() -> Path | None:
+    """modgrok's folder under the user's cache; None for a user without a home."""
     base = os.environ.get("XDG_CACHE_HOME")
     home = os.path.expanduser("~")
     if not base and home == "~":
         return None
-    return (Path(base) if base else Path(home) / ".cache") / "modgrok" / "jax"
+    return (Path(base) if base else Path(home) / ".cache") / "modgrok"
 
 
 def use_compilation_cache() -> None:

@@ -20,10 +20,14 @@ from modgrok.base.results import json_text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+WINDOWS = os.name == "nt"
+"""There a file that is open can be neither removed nor replaced."""
 UNFINISHED, SECONDS_KEPT = ".unfinished-", 60.0
 """Part of the name of a file that is being written, and how long such a file of a killed process is left alone."""
 LARGEST_FILE = 1 << 28
 """Bytes of the largest file that is read as a whole, where a reader has no limit of its own."""
+ATTEMPTS = 500
+"""How often a name is asked for that somebody reads, 10 ms apart."""
 HELD: dict[Path, int] = {}
 """The marks of folders that this process writes to (`modgrok.base.locks`), and the open files that they are."""
 PIECE = 1 << 24
@@ -64,11 +68,22 @@ def whole_file(path: str | Path) -> Iterator[Path]:
         temporary.chmod(0o666 & ~umask)
         with open(temporary, "rb+") as written:
             os.fsync(written.fileno())
-        temporary.replace(target)
+        take_name(temporary, target)
     except OSError as error:
         raise InputError(f"cannot write {path}: {reason(error)}; nothing of it was written") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def take_name(temporary: Path, target: Path) -> None:
+    """The file takes the name, though another has it; Windows refuses that as long as somebody reads the other."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return os.replace(temporary, target)
+        except PermissionError:
+            if not WINDOWS or attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(0.01)
 
 
 def check_held(target: Path) -> None:

@@ -1,8 +1,9 @@
 """A folder that is written to belongs to one process: the second is told who has it, and since when.
 
 As long as a process writes to a folder, the folder has a file running.json with its `pid`, `host`, `user` and `since`,
-and the process holds the kernel's lock (flock) on that file. A process that dies, however it dies, loses the lock with
-its last breath; the next one takes the folder over, whatever the file still says.
+and the process holds the system's lock on that file (flock; on Windows that of a byte far behind its end). A process
+that dies, however it dies, loses the lock with its last breath; the next one takes the folder over, whatever the file
+still says.
 
 What processes of another machine do cannot be seen from here where the file system keeps its locks to itself. So the
 mark of another machine counts as held, and the refusal says which file to remove if it is not.
@@ -22,15 +23,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from importlib import import_module
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from modgrok.base.errors import InputError
-from modgrok.base.files import HELD, check_held, is_open_file, remove_unfinished
+from modgrok.base.files import HELD, WINDOWS, check_held, is_open_file, remove_unfinished
 from modgrok.base.results import json_text
 
 RUNNING = "running.json"
+LOCKED_BYTE = 1 << 30
+"""Windows locks bytes, and what is locked cannot be read: this one is none of the mark's."""
 ATTEMPTS, ATTEMPTS_BESIDE_LOOKERS = 25, 6000
 """How often a lock is asked for, 10 ms apart. Who only looks at it (`holder`) has it for a moment, which is long where
 that process was stopped in it; such a one has left no mark, so much more patience than the first number is in place."""
@@ -87,12 +91,24 @@ def locked(folder: Path, part: str | None = None) -> Iterator[None]:
         check_held(mark)
     finally:
         del HELD[mark]
-        if is_open_file(mark, handle):
-            mark.unlink()  # before the lock goes: whoever waits for it sees that the file is another
-        os.close(handle)
+        give_up(mark, handle)
         if made:
             with suppress(OSError):
                 folder.rmdir()
+
+
+def give_up(mark: Path, handle: int) -> None:
+    """Remove the mark before the lock goes: whoever waits for it sees that the file is another.
+
+    Where an open file cannot be removed (Windows), it goes afterwards, unless the next one has opened it by then.
+    """
+    ours = is_open_file(mark, handle)
+    if ours and not WINDOWS:
+        mark.unlink()
+    os.close(handle)
+    if ours and WINDOWS:
+        with suppress(OSError):
+            mark.unlink()
 
 
 def mark_name(part: str | None) -> str:
@@ -109,7 +125,8 @@ def taken(path: Path) -> int:
                 if found is not None and found.elsewhere:
                     raise refusal(path.parent, path, found)
                 os.ftruncate(handle, 0)
-                os.pwrite(handle, json_text(this_process()).encode(), 0)
+                os.lseek(handle, 0, os.SEEK_SET)
+                os.write(handle, json_text(this_process()).encode())
                 return handle
         except FileNotFoundError:
             pass  # who had it has just gone, and its file too
@@ -126,25 +143,46 @@ def taken(path: Path) -> int:
 
 
 def free(handle: int, *, looking: bool = False) -> bool:
-    """Take the kernel's lock on an open file, if no other process has it; without locks, look at the mark.
+    """Take the system's lock on an open file, if no other process has it; without locks, look at the mark.
 
     Who is only `looking` shares it with all that look at the same time.
     """
     try:
-        import fcntl
+        return system_lock(handle, looking=looking)
+    except (ImportError, OSError):  # a file system without locks
+        found = mark_in(handle)
+        return found is None or found.elsewhere or found.pid == os.getpid() or not alive(found.pid)
 
+
+def system_lock(handle: int, *, looking: bool) -> bool:
+    """Whether this process has the lock now; an `OSError` where there are no locks."""
+    if WINDOWS:
+        return windows_lock(handle, looking=looking)
+    import fcntl
+
+    try:
         fcntl.flock(handle, (fcntl.LOCK_SH if looking else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
-    except (ImportError, OSError):  # another system, or a file system without locks
-        found = mark_in(handle)
-        return found is None or found.elsewhere or found.pid == os.getpid() or not alive(found.pid)
+    return True
+
+
+def windows_lock(handle: int, *, looking: bool) -> bool:
+    """Windows has no lock to share: who only looks gives it back at once."""
+    windows: Any = import_module("msvcrt")
+    os.lseek(handle, LOCKED_BYTE, os.SEEK_SET)
+    try:
+        windows.locking(handle, windows.LK_NBLCK, 1)
+    except PermissionError:
+        return False
+    if looking:
+        windows.locking(handle, windows.LK_UNLCK, 1)
     return True
 
 
 def alive(pid: int) -> bool:
     """Is there such a process on this machine?"""
-    if os.name != "posix":
+    if WINDOWS:
         return True  # there, os.kill would end it
     try:
         os.kill(pid, 0)
@@ -158,7 +196,8 @@ def alive(pid: int) -> bool:
 def mark_in(handle: int) -> Holder | None:
     """What the mark in an open file says, if it says anything."""
     with suppress(ValueError, TypeError, KeyError, OSError):
-        stored: Any = json.loads(os.pread(handle, 4096, 0))
+        os.lseek(handle, 0, os.SEEK_SET)
+        stored: Any = json.loads(os.read(handle, 4096))
         return Holder(
             int(stored["pid"]), str(stored["host"]), str(stored.get("user", "")), str(stored.get("since", ""))
         )

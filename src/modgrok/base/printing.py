@@ -102,6 +102,12 @@ def text_table(
     return table
 
 
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+    """Lines of Markdown, and the empty one behind them; whole numbers with commas."""
+    shown = [[f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *shown)] + [""]
+
+
 def print_table(terminal: Console, table: Table) -> None:
     """A table that fits a terminal; elsewhere its lines are as long as they need to be, for other tools to read."""
     (terminal if terminal.is_terminal else console(file=terminal.file, width=LONGEST_LINE)).print(table)

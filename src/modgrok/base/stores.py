@@ -31,19 +31,21 @@ from modgrok import __version__
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_bytes, regular_file, whole_file, write_json
 from modgrok.base.memory import machine_memory, size_text
+from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made
 from modgrok.base.results import json_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-ABOUT, CHECKSUMS, WRITTEN_BY = "modgrok", "checksums", "written_by"
+ABOUT, CHECKSUMS, WRITTEN_BY, FINGERPRINT = "modgrok", "checksums", "written_by", "fingerprint"
+COLUMNS = "columns"
 FORMAT = 2
 """Of what is stored. Files up to 0.2.0 do not say which they are of: those are of format 1."""
 LOG = logging.getLogger("modgrok")
 LARGEST_COUNT, LARGEST_NUMBER = 2**31, sys.float_info.max
 KINDS = {str: "text", bool: "true or false", list: "a list"}
 Kind = TypeVar("Kind", str, bool, list[Any])
-MISFITS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError)
+MISFITS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What is raised where a file holds other things than its reader takes for granted."""
 
 
@@ -145,7 +147,7 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
     try:
         # One look at the file: opened twice, it may have been replaced between its schema and its pages.
         content = pa.BufferReader(read_bytes(path, machine_memory()))
-        check_values(pq.read_metadata(content))
+        check_values(pq.ParquetFile(content, page_checksum_verification=True))
         table = pq.read_table(content, page_checksum_verification=True)
         table.validate(full=True)
         names = table.column_names
@@ -156,6 +158,8 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
     if len(set(names)) < len(names):
         raise DamagedError(f"{path} has two columns of one name; {remedy}")
     check_format(path, signature_of(table))
+    if signature_of(table, COLUMNS) not in (None, names):
+        raise DamagedError(f"{path} has other columns than were written; {remedy}")
     for field in schema:
         if field.name not in names:
             if field.name in filled:
@@ -171,21 +175,36 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
     return table
 
 
-def signed(table: pa.Table) -> pa.Table:
-    """The table with what its Parquet file is to say of who wrote it."""
-    return table.replace_schema_metadata({WRITTEN_BY: json_text(written_by())})
+def signed(table: pa.Table, made: Made = (), made_by: Mapping[str, str] | None = None) -> pa.Table:
+    """The table with what its Parquet file says: who wrote it, where its rows come from, what they were made by."""
+    said = {WRITTEN_BY: written_by(), COLUMNS: table.column_names, KEY: made, FINGERPRINT: made_by}
+    return table.replace_schema_metadata({name: json_text(value) for name, value in said.items() if value})
 
 
-def signature_of(table: pa.Table) -> Any:
-    """What a table says of who wrote it; None where it says nothing that can be read."""
+def signature_of(table: pa.Table, name: str = WRITTEN_BY) -> Any:
+    """What a table says of who wrote it, or else of itself; None where it says nothing that can be read."""
     with suppress(ValueError, RecursionError):
-        return json.loads((table.schema.metadata or {}).get(WRITTEN_BY.encode(), b"null"))
+        return json.loads((table.schema.metadata or {}).get(name.encode(), b"null"))
     return None
 
 
-def check_values(footer: pa.parquet.FileMetaData) -> None:
-    """Few bytes may stand for many values, which a file says at its end: refuse more than the memory has room for."""
-    groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
+def made_of(table: pa.Table) -> Made:
+    """Where the rows of a table come from."""
+    with suppress(InputError):
+        return read_made(signature_of(table, KEY))
+    return (UNKNOWN,)
+
+
+def check_values(file: pa.parquet.ParquetFile) -> None:
+    """Few bytes may stand for many values, which a file says at its end: refuse more than the memory has room for.
+
+    Where what it says of a column is damaged, asking for it ends the process; reading a row is an error that is told.
+    """
+    footer = file.metadata
+    groups = []
+    for k in range(footer.num_row_groups):
+        next(file.iter_batches(batch_size=1, row_groups=[k]), None)
+        groups.append(footer.row_group(k))
     values = sum(group.column(k).num_values for group in groups for k in range(group.num_columns))
     if 8 * values > machine_memory():
         raise ValueError(f"its {values:,} values take {size_text(8 * values)} of memory, more than there is")

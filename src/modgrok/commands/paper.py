@@ -12,15 +12,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
+from modgrok.commands import PROVENANCE_KEY
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.reproduction.registry import ITEMS
 
 if TYPE_CHECKING:
+    from modgrok.report.comparing import PaperDiff
     from modgrok.report.reproducing import Report
     from modgrok.reproduction.item import ItemResult, ItemTable
 
+SHOWN = 5
+"""Numbers of a claim that are printed where two reports differ."""
 
 KEYS = {
     "ITEM": {
@@ -38,29 +43,48 @@ KEYS = {
         "data": "what the figures are drawn from, such as learning curves",
         "files": "paths of what was written",
         "seconds": "how long it took",
+        **PROVENANCE_KEY,
     },
     "all": {
         "item": "`all`",
         "size": "`quick`, `standard` or `full`",
-        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, and `reused`: "
-        "whether an earlier result was taken",
-        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`",
+        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, `provenance`, "
+        "and `reused`: whether an earlier result was taken",
+        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`, `provenance`",
+        "differing": "items of which what was computed here and what was recorded have different verdicts",
         "files": "the report as HTML and as Markdown",
         "seconds": "how long it took",
+    },
+    "diff A B": {
+        "item": "`diff`",
+        "reports": "the two that were given",
+        "same": "whether every item that is in both has the same verdict in both; the exit code is 0 if so, else 1",
+        "claims": "for each item `item`, `claim`, `sides` (for each report `verdict`, `text`: what was measured, "
+        "`settings`, `provenance`; or `null`), `same_verdict` and `same_settings` (`null` where it is in one of them "
+        "alone), `numbers` (measured values that differ, by name: in the first, in the second) and `outcome`, in words",
+        "damaged": "results that were left out, and why",
     },
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     purposes = {item.name: item.purpose for item in ITEMS.values()}
     purposes["all"] = "one report of everything, HTML and Markdown; reuses what is stored in its folder"
+    purposes["diff A B"] = (
+        "two reports, claim by claim; a report is its folder, or `recorded`: what comes with the package; exit code 1 "
+        "where verdicts differ"
+    )
     parser.epilog = "items:\n" + "\n".join(map(help_line, purposes, purposes.values()))
     limited = " and ".join(item.name for item in ITEMS.values() if item.time_limited)
-    parser.add_argument("item", choices=list(purposes), metavar="ITEM", help="one of the items below")
+    items = [name.split()[0] for name in purposes]
+    parser.add_argument("item", choices=items, metavar="ITEM", help="one of the items below")
+    parser.add_argument("reports", nargs="*", metavar="REPORT", help="diff: the two to compare")
     parser.add_argument("--out", type=Path, metavar="DIR", help="folder for data and figures (paper; for all: report)")
     parser.add_argument("--quick", action="store_true", help="a smaller version, where the standard one takes long")
     parser.add_argument("--full", action="store_true", help="every part, also those that take hours without a GPU")
+    parser.add_argument(
+        "--no-recorded", action="store_true", help="all: from this machine alone, without what was recorded elsewhere"
+    )
     parser.add_argument(
         "--time-limit",
         type=float,
@@ -76,15 +100,23 @@ def help_line(name: str, purpose: str) -> str:
     return textwrap.fill(f"  {name:10} {purpose}", width, subsequent_indent=" " * 13)
 
 
-def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
+def run(args: argparse.Namespace, console: Console) -> ItemResult | Report | PaperDiff:
+    from modgrok.report.comparing import paper_diff
     from modgrok.report.reproducing import paper
 
+    if args.item == "diff":
+        if len(args.reports) != 2:
+            raise InputError(f"diff takes two reports, got {len(args.reports)}: modgrok paper diff A B")
+        return paper_diff(*args.reports)
+    if args.reports:
+        raise InputError(f"{args.item} takes no reports, got {' '.join(args.reports)}; only diff does")
     with progress_bar(console, f"paper {args.item}") as progress:
         return paper(
             args.item,
             out=args.out,
             quick=args.quick,
             full=args.full,
+            recorded=not args.no_recorded,
             time_limit=args.time_limit,
             ray=args.ray,
             progress=progress,
@@ -92,14 +124,23 @@ def run(args: argparse.Namespace, console: Console) -> ItemResult | Report:
         )
 
 
-def show(result: ItemResult | Report, console: Console, args: argparse.Namespace) -> None:
-    if args.item == "all":
+def exit_code(result: ItemResult | Report | PaperDiff) -> int:
+    return 0 if getattr(result, "same", True) else 1
+
+
+def show(result: ItemResult | Report | PaperDiff, console: Console, args: argparse.Namespace) -> None:
+    if args.item == "diff":
+        show_diff(cast("PaperDiff", result), console)
+    elif args.item == "all":
         show_report(result.to_json(), console)
     else:
         show_item(cast("ItemResult", result), console)
 
 
 def show_item(result: ItemResult, console: Console) -> None:
+    from modgrok.base.provenance import told
+
+    console.print(Text.assemble((f"{result.verdict[0].upper()}{result.verdict[1:]}", "bold"), f": {result.why}"))
     console.print(Text(result.title, "bold"))
     if ITEMS[result.item].cards:
         show_cards(result, console)
@@ -110,9 +151,27 @@ def show_item(result: ItemResult, console: Console) -> None:
         console.print(item_table(table, console))
     for note in result.notes:
         console.print(Text(note))
-    console.print(Text.assemble((result.verdict, "bold"), f": {result.why}; {result.seconds:.1f} s"))
+    console.print(Text(told(result.provenance), "dim"))
     for path in result.files:
         console.print(Text(str(path)), soft_wrap=True)
+
+
+def show_diff(found: PaperDiff, console: Console) -> None:
+    from modgrok.base.provenance import told
+
+    console.print(text_table(("item", *found.reports, ""), found.cells()))
+    for claim in (claim for claim in found.claims if claim.same_verdict is False or claim.numbers):
+        console.print(Text(f"\n{claim.item}: {claim.outcome}", "bold"))
+        for name, side in zip(found.reports, claim.sides, strict=True):
+            assert side is not None
+            console.print(Text(f"{name}: {side.verdict}; {side.text} ({told(side.provenance)})"))
+        for name, (one, other) in list(claim.numbers.items())[:SHOWN]:
+            console.print(Text(f"  {name}: {one}, {other}"))
+        if len(claim.numbers) > SHOWN:
+            console.print(Text(f"  and {len(claim.numbers) - SHOWN} more; --json has them all"))
+    for text in found.damaged:
+        console.print(Text(text))
+    console.print(Text(found.summary(), "bold"))
 
 
 def item_table(table: ItemTable, console: Console) -> Table:
@@ -149,8 +208,15 @@ def show_report(result: dict[str, Any], console: Console) -> None:
         (entry["item"], entry["verdict"], f"{entry['seconds']:.1f}", "reused" if entry["reused"] else "")
         for entry in result["items"]
     ]
-    elsewhere = [(e["item"], e["verdict"], "", f"recorded on {e['where']}") for e in result["recorded"]]
+    elsewhere = [(e["item"], e["verdict"], "", f"recorded on {e['where']}{unknown(e)}") for e in result["recorded"]]
     console.print(text_table(("item", "verdict", "seconds", ""), here + elsewhere))
+    if result["differing"]:
+        console.print(Text(f"Verdicts differ from what was recorded: {', '.join(result['differing'])}", "bold"))
     page, text = result["files"]
     written = f" written in {result['seconds']:.1f} s; the same as {text}"
     console.print(Text.assemble((page, "bold"), written), soft_wrap=True)
+
+
+def unknown(entry: dict[str, Any]) -> str:
+    """What is said of a recorded result of which nobody knows what computed it."""
+    return ", version unknown" if any(each["version"] == "unknown" for each in entry["provenance"]) else ""

@@ -62,7 +62,7 @@ def strong_hypothesis(results: Results) -> str:
     return (
         f"Polynomials of the form h(g1(n1) + g2(n2)) are learned in {learned} of {sum(found.values())} cases by "
         f"{counted(results['strong'].rows, 'settings of architecture, loss, optimiser and regulariser')}, some with "
-        f"more steps or more of the table; {rising} cases are still rising at the last step, and "
+        f"more steps or more of the table; {rising or 'no'} cases are still rising at the last step, and "
         f"{found['at rest'] or 'none'} came to rest below 99 %."
     )
 

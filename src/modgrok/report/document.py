@@ -109,6 +109,19 @@ class Paragraph:
 
 
 @dataclass(frozen=True)
+class Notice:
+    """A paragraph that is not to be overlooked."""
+
+    text: str
+
+    def html(self) -> str:
+        return f'<p class="notice" role="note">{in_html(self.text)}</p>'
+
+    def markdown(self, folder: Path) -> str:
+        return f"> **Note.** {in_markdown(self.text)}"
+
+
+@dataclass(frozen=True)
 class Bullets:
     texts: tuple[str, ...]
 
@@ -189,6 +202,11 @@ def column_kind(texts: tuple[str, ...]) -> str:
 
 
 def cell_html(text: str) -> str:
+    """Lines of a cell, each as a verdict if it is one."""
+    return "<br>".join(map(line_html, text.split("\n")))
+
+
+def line_html(text: str) -> str:
     for words, kind in KINDS.items():
         if text.startswith(words) and len(text) < 40:
             return f'<span class="verdict {kind}">{in_html(text)}</span>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,13 +11,14 @@ import jax
 
 from modgrok import __version__
 from modgrok.base.machine import machine
+from modgrok.base.provenance import KEY, told
 from modgrok.report import document
 from modgrok.report.abstract import abstract
-from modgrok.report.document import Block, Bullets, Code, Details, Document, Heading, Paragraph, Table
+from modgrok.report.document import Block, Bullets, Code, Details, Document, Heading, Notice, Paragraph, Table
+from modgrok.report.standing import AllRecorded, Results, Standing, standings, unknown_version
 from modgrok.reproduction.evidence import png_files
 from modgrok.reproduction.item import ItemResult, ItemTable, Size, settings_text
-from modgrok.reproduction.records import Recorded
-from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER, Item
+from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, PAPER, Item
 
 TITLE = "Grokking Modular Polynomials: a reproduction"
 SIZES = {
@@ -29,64 +30,69 @@ SIZES = {
 SHORT = 12
 """Rows of a table that is not folded, where an item has no picture."""
 
-Results = Mapping[str, ItemResult]
-AllRecorded = Mapping[str, Recorded]
-
 
 def compose(results: Results, recorded: AllRecorded, images: Path, size: Size) -> Document:
     """The whole page; pictures are drawn into `images`."""
-    sections: list[Block] = [*opening(shown_first(results, recorded), images), *claims(results, recorded)]
+    found = standings(results, recorded)
+    sections: list[Block] = [*differences(found), *opening(found, images), *claims(found)]
     for section in (PAPER, ERRATA, BEYOND):
         items = [item for item in ALL if item.section == section]
-        blocks = [block for item in items for block in item_section(item, results, recorded, images)]
+        blocks = [block for item in items for block in item_section(item, found, images)]
         sections += [Heading(2, section), *blocks] if blocks else []
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    subtitle = f"modgrok {__version__} · computed on {computed_on()} · {SIZES[size]} · {made}"
+    computed = f"{len(results)} items computed on {computed_on()}, {SIZES[size]}"
+    subtitle = f"modgrok {__version__} · {computed} · {len(recorded) or 'nothing'} recorded elsewhere · {made}"
     return Document(TITLE, subtitle, (*sections, *colophon(results, size)))
-
-
-def shown_first(results: Results, recorded: AllRecorded) -> dict[str, ItemResult]:
-    """The result of each item that counts: at full size where it was recorded, else as computed here."""
-    return dict(results) | {name: found.result for name, found in recorded.items()}
 
 
 # ------------------------------------------------------------------------------------------ abstract and claims
 
 
-def opening(results: Results, images: Path) -> Iterator[Block]:
+def differences(found: list[Standing]) -> Iterator[Block]:
+    """Before all else: where this machine comes to another verdict than what was recorded."""
+    differing = [f"{link(each.item)}: {each.sentence()}" for each in found if each.differs]
+    if differing:
+        yield Notice(f"This machine and what was recorded come to different verdicts. {'; '.join(differing)}.")
+
+
+def opening(found: list[Standing], images: Path) -> Iterator[Block]:
     """Five sentences and one picture."""
+    results = {each.item.name: each.verdict_of for each in found}
     yield Heading(2, "Abstract")
     yield Paragraph(abstract(results, [item.name for item in ALL if item.claim]))
-    if "mathematics" in results:
-        yield from pictures(ITEMS["mathematics"], results["mathematics"], images / "recorded")
+    for each in (each for each in found if each.item.name == "mathematics"):
+        folder = images if each.verdict_of is each.here else images / "recorded"
+        yield from pictures(each.item, each.verdict_of, folder)
 
 
-def claims(results: Results, recorded: AllRecorded) -> Iterator[Block]:
+def claims(found: list[Standing]) -> Iterator[Block]:
     """One row for each claim of the paper, and one for each finding beyond it."""
-    first = shown_first(results, recorded)
-    items = [item for item in ALL if item.name in first]
-    rows = [(item, *item.summarise(first[item.name])) for item in items]
+
+    def published(each: Standing) -> str:
+        return each.item.summarise(each.verdict_of).published
+
     yield Heading(2, "The claims of the paper")
     yield Table(
         ("claim", "published", "ours", "verdict"),
         tuple(
-            (f"{item.claim} ({link(item)})", published, measured, first[item.name].verdict)
-            for item, published, measured, _ in rows
-            if item.claim
+            (f"{each.item.claim} ({link(each.item)})", published(each), each.measured(), each.verdicts())
+            for each in found
+            if each.item.claim
         ),
     )
     yield Paragraph(LEGEND)
     yield Table(
         ("found besides", "in the literature", "ours"),
-        tuple((link(item), published, measured) for item, published, measured, _ in rows if not item.claim),
+        tuple((link(each.item), published(each), each.measured()) for each in found if not each.item.claim),
     )
 
 
 LEGEND = (
     "Reproduced: the same within the noise of seeds, or the statement holds. Partly reproduced: a part of it does not, "
     "and the section says which. Undecided: some case is open, and the section says which and what would settle it. "
-    "Results were recorded at full size on the machine that their section names; what the machine of this page "
-    "computed itself is folded under them."
+    "What the machine of this page computed stands first: at full size it is the verdict, and what was recorded is "
+    "shown beside it. Where this machine computed a smaller form, or nothing, the verdict is the recorded one, "
+    "by the version and on the machine that its section names."
 )
 
 
@@ -97,31 +103,42 @@ def link(item: Item) -> str:
 # ------------------------------------------------------------------------------------------ items
 
 
-def item_section(item: Item, results: Results, recorded: AllRecorded, images: Path) -> Iterator[Block]:
-    """An item at full size, and folded below it what was computed here; if there is neither, how to make it."""
-    here, elsewhere = results.get(item.name), recorded.get(item.name)
-    if here is None and elsewhere is None:
+def item_section(item: Item, found: list[Standing], images: Path) -> Iterator[Block]:
+    """What an item's verdict rests on, and folded below it the other version; if there is neither, how to make it."""
+    each = next((each for each in found if each.item is item), None)
+    if each is None:
         if item.computed != "always":
             yield Heading(3, item.heading)
-            yield Paragraph(f"Not recorded yet. `{item.recorded_by}` makes it.")
+            yield Paragraph(f"Neither computed here nor recorded. `{item.recorded_by}` makes it.")
         return
     yield Heading(3, item.heading)
     if item.lead:
         yield Paragraph(item.lead)
-    if elsewhere is not None:
-        lead = f"Recorded on {elsewhere.where}: `{elsewhere.command}`"
-        yield from version(item, elsewhere.result, images / "recorded", lead)
-        if here is not None:
-            shown = tuple(version(item, here, images, f"Computed here in {here.seconds:.0f} s"))
-            yield Details(f"The same on this machine, smaller: {here.verdict}", shown)
-    elif here is not None:
-        yield from version(item, here, images, f"Computed here in {here.seconds:.0f} s: `modgrok paper {item.name}`")
+    if each.differs:
+        yield Notice(f"The verdicts differ: {each.sentence()}.")
+    for where, result in sorted(each.versions(), key=lambda version: version[1] is not each.verdict_of):
+        folder = images / "recorded" if where == "recorded" else images
+        blocks = version(item, result, folder, lead_of(where, each, result))
+        if result is each.verdict_of:
+            yield from blocks
+        else:
+            yield Details(f"The same {PLACES[where]}: {result.verdict}{unknown_version(result)}", tuple(blocks))
+
+
+PLACES = {"here": "on this machine", "here, smaller": "on this machine, smaller", "recorded": "as it was recorded"}
+
+
+def lead_of(where: str, each: Standing, result: ItemResult) -> str:
+    """Where a version of an item comes from."""
+    if where == "recorded" and each.recorded is not None:
+        return f"Recorded on {each.recorded.where}: `{each.recorded.command}`; {told(result.provenance)}"
+    return f"Computed here in {result.seconds:.0f} s: `modgrok paper {each.item.name}`; {told(result.provenance)}"
 
 
 def version(item: Item, result: ItemResult, images: Path, lead: str) -> Iterator[Block]:
     """The verdict with its reason and the pictures; what is long is folded."""
     why = item.summarise(result).why
-    yield Paragraph(f"{result.verdict[0].upper()}{result.verdict[1:]}: {why}.")
+    yield Paragraph(f"{result.verdict[0].upper()}{result.verdict[1:]}{unknown_version(result)}: {why}.")
     drawn = [] if item.name == "mathematics" else [*pictures(item, result, images)]  # the abstract has its picture
     yield from drawn[:1]
     short = not item.pictures and not item.cards and len(result.rows) <= SHORT
@@ -152,7 +169,7 @@ def notes(result: ItemResult) -> Iterator[Block]:
 def pictures(item: Item, result: ItemResult, images: Path) -> Iterator[Block]:
     """The item's pictures, drawn from its result."""
     if item.pictures:
-        data = {key: value for key, value in result.to_json().items() if key not in ("seconds", "files")}
+        data = {key: value for key, value in result.to_json().items() if key not in ("seconds", "files", KEY)}
         for name, path in png_files(item.name, result.figures, data, images).items():
             picture = item.pictures[name]
             yield document.Picture(path, picture.alt, picture.caption or f"{result.title}.")
@@ -199,15 +216,20 @@ def colophon(results: Results, size: Size) -> Iterator[Block]:
     yield Paragraph(
         "Seeds count from 0 wherever a number of seeds is given; the same seeds give the same numbers on the same "
         "processor, but not on a GPU, where many networks at once add gradients up in an order that is not fixed. To "
-        "make this page again: `modgrok paper all --out report`, with `--quick` for the short form. Results are kept "
-        "beside the page and used again while their code and checksums fit."
+        "make this page again: `modgrok paper all --out report`, with `--quick` for the short form, and with `--full "
+        "--no-recorded` from one machine alone. Results are kept beside the page, and used again only by the code, "
+        "data, libraries and kind of device that made them. Each says where it comes from; `modgrok paper diff` "
+        "compares two reports."
     )
     yield Details("Settings, seeds, versions and machine", tuple(settings_and_machine(results, size)))
 
 
 def settings_and_machine(results: Results, size: Size) -> Iterator[Block]:
-    rows = [(name, settings_text(result.settings), f"{result.seconds:.1f}") for name, result in results.items()]
-    yield Table(("item", "settings", "seconds"), tuple(rows), f"Computed on this machine, {SIZES[size]}")
+    rows = [
+        (name, settings_text(result.settings), f"{result.seconds:.1f}", told(result.provenance))
+        for name, result in results.items()
+    ]
+    yield Table(("item", "settings", "seconds", "by"), tuple(rows), f"Computed on this machine, {SIZES[size]}")
     here = machine("modgrok", "jax", "jaxlib", "optax", "numpy", "scipy", "matplotlib", "pyarrow", "safetensors")
     yield Table(("software", "version"), (("Python", platform.python_version()), *here.versions.items()), "Versions")
     facts = (("system", here.system), ("processor", f"{here.processor}, {here.cores} cores"), ("device", here.device))

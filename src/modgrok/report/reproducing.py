@@ -12,11 +12,13 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
+from modgrok.base.provenance import KEY
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
 from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
+from modgrok.report.standing import standings
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded
@@ -25,7 +27,10 @@ from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 @dataclass(frozen=True, repr=False)
 class Report(Result):
-    """What the report shows: results computed here (those of `reused` earlier), and what was recorded elsewhere."""
+    """What the report shows: results computed here (those of `reused` earlier), and what was recorded elsewhere.
+
+    `differing` are the items of which the two come to different verdicts.
+    """
 
     size: Size
     items: tuple[ItemResult, ...]
@@ -41,7 +46,7 @@ class Report(Result):
 
     def to_json(self) -> dict[str, Any]:
         """In short: an item's rows and data are in a file of its own."""
-        shown = ("item", "published", "measured", "verdict", "why", "seconds", "files")
+        shown = ("item", "published", "measured", "verdict", "why", "seconds", "files", KEY)
         return {
             "item": "all",
             "size": self.size,
@@ -55,12 +60,19 @@ class Report(Result):
                     "where": found.where,
                     "command": found.command,
                     "verdict": plain(found.result.verdict),
+                    KEY: plain(found.result.provenance),
                 }
                 for found in self.recorded
             ],
+            "differing": list(self.differing),
             "files": plain(self.files),
             "seconds": self.seconds,
         }
+
+    @property
+    def differing(self) -> tuple[str, ...]:
+        found = standings({r.item: r for r in self.items}, {r.result.item: r for r in self.recorded})
+        return tuple(each.item.name for each in found if each.differs)
 
     def _repr_html_(self) -> str:
         lines = {ITEMS[result.item].heading: f"{result.verdict}: {result.why}" for result in self.items}
@@ -73,6 +85,7 @@ def paper(
     out: str | Path | None = None,
     quick: bool = False,
     full: bool = False,
+    recorded: bool = True,
     time_limit: float | None = None,
     ray: str | None = None,
     progress: Progress | None = None,
@@ -85,6 +98,7 @@ def paper(
         out: folder for data and figures; `paper` if not given, and `report` for all.
         quick: a smaller version, where the standard one takes long.
         full: every part, also those that take hours without a GPU.
+        recorded: for all, whether to show what was recorded elsewhere beside what is computed here.
         time_limit: seconds after which no new part is begun, for the items that are made of parts; what is finished
             is kept in the folder, and a second call goes on.
         ray: "local", "auto" or HOST:PORT trains on a Ray cluster (docs/cluster.md), for the items that can.
@@ -108,6 +122,8 @@ checked proof for each>
         raise InputError("quick asks for less and full for everything; give one or the other")
     if item != "all" and item not in ITEMS:
         raise InputError(f"item must be all or one of {', '.join(ITEMS)}; got {item!r}")
+    if not recorded and item != "all":
+        raise InputError(f"{item} is computed here in any case; only all can leave out what was recorded")
     check_time_limit(item, time_limit)
     check_cluster(item, ray)
     effort = Effort(
@@ -120,7 +136,7 @@ checked proof for each>
     folder = Path(out or ("report" if item == "all" else "paper"))
     with locked(folder, None if item == "all" else item):
         if item == "all":
-            return write_report(report_items(effort.size), folder, effort)
+            return write_report(report_items(effort.size), folder, effort, recorded=recorded)
         return compute_and_draw(ITEMS[item], folder, effort)
 
 
@@ -167,7 +183,7 @@ def report_items(size: Size) -> list[Item]:
     return [item for item in at_hand if item.computed == "always" or (item.computed == "in full" and size == "full")]
 
 
-def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
+def write_report(items: list[Item], out: Path, effort: Effort, *, recorded: bool = True) -> Report:
     """Compute what is missing, reuse what is stored, and write report.html and report.md to `out`."""
     start = time.perf_counter()
     results, reused = {}, []
@@ -179,14 +195,15 @@ def write_report(items: list[Item], out: Path, effort: Effort) -> Report:
         results[item.name], old = stored_or_computed(item, out / "results", replace(effort, progress=share))
         reused += [item.name] if old else []
         share(1, 1)
-    recorded = {item.name: found for item in ALL if (found := read_recorded(item.name)) is not None}
-    document = page.compose(results, recorded, out / "images", effort.size)
+    shown = {item.name: found for item in ALL if recorded and (found := read_recorded(item.name)) is not None}
+    own = {name: result for name, result in results.items() if ITEMS[name].computed != "elsewhere"}
+    document = page.compose(own, shown, out / "images", effort.size)
     files = out / "report.html", out / "report.md"
     write_text(files[0], document.html())
     write_text(files[1], document.markdown(out))
     effort.progress(100, 100)
     seconds = time.perf_counter() - start
-    return Report(effort.size, tuple(results.values()), tuple(reused), tuple(recorded.values()), files, seconds)
+    return Report(effort.size, tuple(results.values()), tuple(reused), tuple(shown.values()), files, seconds)
 
 
 def stored_or_computed(item: Item, folder: Path, effort: Effort) -> tuple[ItemResult, bool]:

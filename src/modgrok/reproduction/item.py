@@ -14,6 +14,7 @@ import jax
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress, Say
+from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made, told
 from modgrok.base.results import Result, html_rows, html_table
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Effort:
         strong = self.ray is not None or jax.default_backend() != "cpu"
         return self.size == "full" or (self.size == "standard" and strong)
 
+    def settings(self) -> Values:
+        """How much was asked for, as provenance says it."""
+        asked = {"size": self.size, "everything": self.everything, "time_limit": self.time_limit, "ray": self.ray}
+        return {name: value for name, value in asked.items() if value is not None}
+
 
 class Summary(NamedTuple):
     """An item in three short texts."""
@@ -86,7 +92,9 @@ class ItemResult(Result):
     """The result of an item: settings, published and measured numbers, a verdict and a table.
 
     `columns` are the headings of those keys of `rows` that are printed, `further_tables` follow that one, and
-    `data` is what figures need besides. `why`, `seconds` and `files` are filled in by whoever computes and stores it.
+    `data` is what figures need besides. `why`, `seconds`, `files` and `provenance` (where it comes from, one entry for
+    each sitting) are filled in by whoever computes and stores it; a result that says itself where it comes from, since
+    its parts do or since it was recorded, keeps that.
     """
 
     item: str
@@ -103,6 +111,7 @@ class ItemResult(Result):
     why: str = ""
     seconds: float = 0.0
     files: tuple[Path, ...] = ()
+    provenance: Made = (UNKNOWN,)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> ItemResult:
@@ -116,6 +125,7 @@ class ItemResult(Result):
                     "notes": tuple(stored["notes"]),
                     "further_tables": tuple(ItemTable(**table) for table in stored.get("further_tables", ())),
                     "files": tuple(map(Path, stored.get("files", ()))),
+                    KEY: read_made(stored.get(KEY)),
                 }
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -136,6 +146,7 @@ class ItemResult(Result):
 
     def _repr_html_(self) -> str:
         facts = {"verdict": self.verdict, "why": self.why, "settings": settings_text(self.settings)}
+        facts |= {"computed by": told(self.provenance)}
         shown = html_table({name: text for name, text in facts.items() if text}, self.title)
         tables = "".join(
             html_rows(list(table.columns.values()), table.cells(), table.caption)

@@ -1,6 +1,7 @@
 """Results that were recorded once, on machines that most readers do not have; small summaries are in the package.
 
-`benchmarks/record.py` makes them from `benchmarks/results`. Each file says where it was recorded and by which command.
+`benchmarks/record.py` makes them from `benchmarks/results` and copies where those come from; what was computed before
+anybody wrote that down says "version unknown".
 """
 
 from __future__ import annotations
@@ -9,16 +10,20 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 
 from modgrok.base.files import read_json
+from modgrok.base.provenance import places
 from modgrok.reproduction.item import ItemResult
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A result, where it was computed, and by which command."""
+    """A result that was recorded, and the command that makes it; the result says where it was computed."""
 
     result: ItemResult
-    where: str
     command: str
+
+    @property
+    def where(self) -> str:
+        return places(self.result.provenance)
 
 
 def read_recorded(name: str) -> Recorded | None:
@@ -28,4 +33,13 @@ def read_recorded(name: str) -> Recorded | None:
         return None
     with as_file(resource) as path:
         content = read_json(path)
-    return Recorded(ItemResult.from_json(content["result"]), content["where"], content["command"])
+    return Recorded(ItemResult.from_json(content["result"]), content["command"])
+
+
+def is_as_large(here: ItemResult, recorded: ItemResult) -> bool:
+    """Whether what was computed here is of the same size as what was recorded: all of it, or with the same settings."""
+    asked = here.provenance[-1].settings if here.provenance else {}
+    if asked.get("everything") and "time_limit" not in asked:
+        return True
+    common = here.settings.keys() & recorded.settings.keys()
+    return bool(common) and all(here.settings[name] == recorded.settings[name] for name in common)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -53,16 +54,26 @@ class Item:
     pictures: Mapping[str, Picture] = field(default_factory=lambda: MappingProxyType({}))
 
     def compute(self, effort: Effort) -> ItemResult:
-        """The result, with the time it took, and why its verdict is what it is."""
+        """The result, with the time it took, why its verdict is what it is, and where it comes from."""
+        from modgrok.base.provenance import merged, now, provenance
         from modgrok.base.repository import study
         from modgrok.reproduction.item import ItemResult, implementation
 
         compute = study(self.name).compute if self.is_study else implementation(self.name).compute
-        start = time.perf_counter()
+        start, date = time.perf_counter(), now()
         result: ItemResult = compute(effort)
-        seconds = time.perf_counter() - start
-        result = replace(result, seconds=seconds, why=self.summarise(result).why)
-        return ItemResult.from_json(result.to_json())
+        if self.computed != "elsewhere":
+            here = provenance(start, {"item": self.name} | effort.settings(), *self.roots)
+            earlier = tuple(each for each in result.provenance if each.date and each.date < date)
+            result = replace(result, seconds=here.seconds or 0.0, provenance=merged(earlier, (here,)))
+        return ItemResult.from_json(replace(result, why=self.summarise(result).why).to_json())
+
+    @property
+    def roots(self) -> tuple[str | Path, ...]:
+        """The modules that compute it; all that they import belongs to them."""
+        from modgrok.base.repository import STUDIES
+
+        return (f"modgrok.reproduction.{self.name}", *((STUDIES / f"{self.name}.py",) if self.is_study else ()))
 
     def summarise(self, result: ItemResult) -> Summary:
         """What was published, what was measured, and why the verdict is what it is."""

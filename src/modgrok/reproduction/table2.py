@@ -99,8 +99,9 @@ def compute(effort: Effort) -> ItemResult:
 def train_all(configs: list[TrainConfig], effort: Effort) -> list[Values]:
     """The runs of all configs, trained as one sweep; its folder is that of the same code, data and kind of device."""
     plan = SweepPlan(tuple(configs), {}, sorted({config.seed for config in configs}))
-    name = f"table2-{checksum([plan.to_json(), made_here()])[:8]}"
-    store = SweepStore(effort.folder / name if effort.folder else None, plan)
+    made_by = made_here("modgrok.reproduction.table2")
+    name = f"table2-{checksum([plan.to_json(), made_by])[:8]}"
+    store = SweepStore(effort.folder / name if effort.folder else None, plan, made_by=made_by)
     with nullcontext() if store.folder is None else locked(store.folder):
         finished = store.finished()
         missing = [config for number, config in enumerate(configs) if number not in finished]

@@ -85,7 +85,7 @@ def compute_training(
         },
         verdict=verdict_on(claims),
         notes=(
-            f"{percent(LEARNED, 0)} of the training rows from step {memorised}, of the test rows from step {grokked}; "
+            f"{percent(LEARNED, 0)} of the training set from step {memorised}, of the test set from step {grokked}; "
             f"{int(last['alive'])} of {config.width} neurons are alive at the end.",
             *monotone_notes(curves, fall, fell_at, fall_of_waves, fall_later),
         ),
@@ -167,8 +167,8 @@ def summarise(result: ItemResult) -> Summary:
         )
     return Summary(
         "grokking to 100 %, and a mean IPR that rises monotonically towards the analytical solution's 1",
-        f"test accuracy {100 * measured['test_accuracy']:g} %, {percent(LEARNED, 0)} of training rows from step "
-        f"{measured['memorised_at']} and of test rows from step {measured['grokked_at']}; IPR {first:.2f} → {last:.2f} "
-        f"(living neurons){dip}",
+        f"test accuracy {100 * measured['test_accuracy']:g} %, {percent(LEARNED, 0)} of the training set from step "
+        f"{measured['memorised_at']} and of the test set from step {measured['grokked_at']}; IPR {first:.2f} → "
+        f"{last:.2f} (living neurons){dip}",
         why,
     )
