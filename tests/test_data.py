@@ -45,33 +45,7 @@ def test_shuffled_rows_are_a_permutation_that_depends_on_the_key():
     assert np.array_equal(one, data.shuffled_rows(jax.random.key(0), 121))
 
 
-@pytest.mark.parametrize("modulus, variables, train_rows", [(7, 2, 20), (5, 3, 60), (11, 1, 4), (13, 3, 300)])
-def test_residue_groups_list_every_training_row_once_for_each_variable(modulus, variables, train_rows):
-    rows = modulus**variables
-    shuffled = data.shuffled_rows(jax.random.key(3), rows)
-    groups = np.asarray(data.residue_groups(shuffled, train_rows, (modulus,) * variables))
-    shuffled = np.asarray(shuffled)
-    inputs = list(product(range(modulus), repeat=variables))
-    for v, a in product(range(variables), range(modulus)):
-        expected = [i for i in range(train_rows) if inputs[shuffled[i]][v] == a]
-        listed = groups[v, a].tolist()
-        assert listed == expected + [train_rows] * (len(listed) - len(expected))
-
-
-def test_group_capacity_is_a_bound_far_below_the_grid_where_data_is_sparse():
-    assert data.group_capacity(4704, (97, 97), 0) == 97
-    assert 470 < data.group_capacity(round(0.05 * 97**3), (97,) * 3, 0) < 97**2 / 10
-
-
 def test_variables_may_have_different_numbers_of_residues():
     rows, residues = np.arange(30), (2, 5, 3)
     inputs = np.asarray(data.table_inputs(rows, residues))
     assert inputs.tolist() == [list(row) for row in product(*map(range, residues))]
-    shuffled = data.shuffled_rows(jax.random.key(1), 30)
-    groups = np.asarray(data.residue_groups(shuffled, 20, residues))
-    shuffled = np.asarray(shuffled)
-    assert groups.shape[:2] == (3, 5)
-    for v, a in product(range(3), range(5)):
-        expected = [i for i in range(20) if inputs[shuffled[i]][v] == a]
-        listed = groups[v, a].tolist()
-        assert listed == expected + [20] * (len(listed) - len(expected)), "residues that a variable has not are empty"

@@ -286,7 +286,7 @@ def test_nobody_takes_an_expression_over_another_structure_for_one_over_the_inte
     assert (load(tmp_path / "pairs.safetensors").function.table == function.table).all()
     with pytest.raises(InputError, match="n1 in pairs is known by its values"):
         Function("n1", ("n1",), (9,), Pairs(), "n1", parse("n1"))
-    with pytest.raises(InputError, match="n1 mod 9 has a modulus, and its values are to be pairs"):
+    with pytest.raises(InputError, match="n1 mod 9 is to have its values mod 9 and in pairs"):
         from_expression("n1 mod 9", Pairs())
     assert from_expression("n1 mod 9", Integers(9)) == from_expression("n1", 9)
 

@@ -3,6 +3,8 @@
 Whatever takes a function asks `read_function` for it, so that all of these do wherever one of them does:
 
     read_function("x^2 y + 3", mod=31)             # a polynomial
+    read_function("a b a^-1", group="S5")          # a word in a finite group, or an expression over a finite field
+    read_function("n1/n2 in GF(81)")               # its place may stand at its end, as a modulus may
     read_function(array)                           # whole numbers, one axis for each variable
     read_function("mine.csv")                      # a table in a file (`algebra.table_files`)
     read_function(lambda a, b: a**b, mod=31)       # called with residues on every cell
@@ -14,24 +16,26 @@ number. A cell may be unknown, where the array has NaN, None, a mask or -1; the 
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, islice, product
 from math import prod
-from operator import index
 from pathlib import Path
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.algebra.expression import Tree, parse_with_modulus, read, to_text, variable_names
+from modgrok.algebra.callables import table_of
+from modgrok.algebra.expression import Tree, filled, is_polynomial, parse_any, to_text, variables
 from modgrok.algebra.field import check_modulus
+from modgrok.algebra.fields import Field
+from modgrok.algebra.groups import Group, GroupLike
+from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, table_work, value_table
+from modgrok.algebra.structure_words import chosen_structure, place_of
 from modgrok.algebra.structures import Integers, Structure
-from modgrok.algebra.table_files import SUFFIXES, UNKNOWN, TableFile, read_table, whole_numbers
+from modgrok.algebra.table_files import SUFFIXES, TableFile, read_table, whole_numbers
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, json_text
 
@@ -41,8 +45,9 @@ class Function(Result):
     """A function of `variables`, which have so many values each (`sizes`), with values in a `structure`.
 
     `tree` is how it is written, as a polynomial over the integers modulo m, and its table is made when it is first
-    asked for; None where it was given by its values, and where it is written over another structure. `name` is the
-    canonical spelling, or what a table is called; `source` what it was read from, as typed.
+    asked for; None where it was given by its values, and where it is written over another structure: there `written`
+    is its tree, to be read with the structure beside it. `name` is the canonical spelling, or what a table is called;
+    `source` what it was read from, as typed.
 
     Two functions are equal if their tables and their numbers of values are, whatever their names.
     """
@@ -54,9 +59,11 @@ class Function(Result):
     source: str
     tree: Tree | None = None
     given: Int[np.ndarray, "..."] | None = None
+    written: Tree | None = None
 
     def __post_init__(self) -> None:
-        if self.tree is not None and not isinstance(self.structure, Integers):
+        plain = isinstance(self.structure, Integers) and (self.tree is None or is_polynomial(self.tree))
+        if self.tree is not None and not plain:
             raise InputError(f"{self.name} {self.structure.words} is known by its values; make it by from_expression")
 
     @property
@@ -145,7 +152,9 @@ class Function(Result):
         return self.titled(self.name)
 
     def titled(self, name: str) -> str:
-        return f"{name} ({self.shape_text})" if self.tree is None else f"{name} {self.structure.words}"
+        if self.tree is not None:
+            return f"{name} {self.structure.words}"
+        return name if self.written is not None else f"{name} ({self.shape_text})"
 
     def summary(self) -> str:
         unknown = self.cells - self.known_cells
@@ -171,21 +180,24 @@ class Function(Result):
         """The function itself, or a table with another number of values."""
         if values in (None, self.values):
             return self
-        if self.tree is not None:
-            raise InputError(f"{self.title} has a modulus, but {values} is given; give one of them, or the same number")
+        if self.tree is not None or self.written is not None:
+            raise InputError(
+                f"{self.title} has {self.values} values, but {values} is given; give one of them, or the same number"
+            )
         return from_table(self.table, values, self.name, self.variables)
 
     def with_variables(self, at_least: int) -> Function:
         """The function itself, or an expression with variables that it does not mention."""
         if len(self.sizes) >= at_least:
             return self
+        if self.written is not None:
+            return over_structure(self.written, self.structure, at_least)
         if self.tree is None:
             raise InputError(
                 f"a function of {at_least} variables or more is needed here, got one of {len(self.sizes)}: "
                 f"{self.summary()}; give a table with an axis for each variable"
             )
-        others = (k for k in count(1) if k not in self.indices)
-        axes = sorted((*self.indices, *islice(others, at_least - len(self.sizes))))
+        axes = filled(self.indices, at_least)
         return replace(self, variables=tuple(f"n{k}" for k in axes), sizes=(self.values,) * at_least)
 
 
@@ -194,16 +206,25 @@ FunctionLike: TypeAlias = str | Path | np.ndarray | Sequence[Any] | Callable[...
 
 
 def read_function(
-    function: FunctionLike, mod: int | None = None, *, sizes: Sequence[int] | None = None, at_least: int = 1
+    function: FunctionLike,
+    mod: int | None = None,
+    *,
+    group: GroupLike | None = None,
+    field: int | Field | None = None,
+    sizes: Sequence[int] | None = None,
+    at_least: int = 1,
 ) -> Function:
     """The function that is meant by an expression, a table, a file or a Python function.
 
     Args:
-        function: a polynomial such as "x^2 y + 3", which may end with its modulus; an array of whole numbers with an
-            axis for each variable; the path of a .csv, .npy or .parquet file; or a Python function, which is called
-            with residues and whose values are reduced modulo `mod` where that is given (None is an unknown cell).
+        function: an expression such as "x^2 y + 3", which may end with its modulus ("mod 97") or its structure ("in
+            S5", "in GF(81)"); the name of a task (`mg.tasks`); an array of whole numbers with an axis for each
+            variable; the path of a .csv, .npy or .parquet file; or a Python function, which is called with residues
+            and whose values are reduced modulo `mod` where that is given (None is an unknown cell).
         mod: the modulus. Of a table, the number of its values: by default its length where all axes have one length
             and all values are below it, else the largest value and one.
+        group: the finite group that a word such as "a b a^-1" has its values in: its name, its table or a `Group`.
+        field: the number of elements of the finite field that an expression has its values in.
         sizes: how many values each variable of a Python function has; `mod` each if not given.
         at_least: how many variables there must be; an expression gets those that it does not mention.
 
@@ -215,10 +236,15 @@ def read_function(
     >>> read_function(lambda a, b: a * b, mod=5).table[3, 4]
     np.int64(2)
     """
+    structure = chosen_structure(mod, group, field)
+    if isinstance(structure, Structure) and not (isinstance(function, Function) or is_expression(function)):
+        raise InputError(f"expressions have their values {structure.words}, and tables their own; give 'a b', say")
     if isinstance(function, Function):
+        if isinstance(structure, Structure) and structure != function.structure:
+            raise InputError(f"{function.title} does not have its values {structure.words}; leave one of them out")
         found = function.with_values(mod)
     elif is_expression(function):
-        found = from_expression(function, mod)
+        found = from_expression(task_text(function, structure), structure)
     elif isinstance(function, (str, Path)):
         found = from_file(read_table(function), mod)
     elif callable(function):
@@ -239,25 +265,54 @@ def is_expression(function: Any) -> TypeGuard[str]:
 
 
 def from_expression(text: str, mod: int | Structure | None) -> Function:
-    """The function of a text, modulo a number or in a structure.
+    """The function of a text, modulo a number or in a structure, which may be given or stand at its end.
 
     Whoever reads a tree (compiler, kernel, orders of residues, files) takes it for a polynomial over the integers
-    modulo m. What is written over another structure is therefore known by its table, and by the name it has there.
+    modulo m. What is written over another structure, and what is no polynomial, is therefore known by its table, and
+    by the name it has there.
     """
-    if isinstance(mod, Structure) and not isinstance(mod, Integers):
-        return over_structure(text, mod)
-    tree, modulus = read(text, mod.order if isinstance(mod, Integers) else mod)
-    names = tuple(variable_names(tree))
-    return Function(to_text(tree), names, (modulus,) * len(names), Integers(modulus), text, tree)
+    reading = parse_any(text)
+    structure = place_of(text, reading, mod)
+    if not isinstance(structure, Integers) or not is_polynomial(reading.tree):
+        return over_structure(reading.tree, structure)
+    names = tuple(f"n{k}" for k in variables(reading.tree))
+    return Function(to_text(reading.tree), names, (structure.order,) * len(names), structure, text, tree=reading.tree)
 
 
-def over_structure(text: str, structure: Structure) -> Function:
-    tree, written = parse_with_modulus(text)
-    if written is not None:
-        raise InputError(f"{text} has a modulus, and its values are to be {structure.elements}; leave one of them out")
-    name, names = f"{to_text(tree)} {structure.words}", tuple(variable_names(tree))
-    sizes = (structure.order,) * len(names)
-    return Function(name, names, sizes, structure, name, given=value_table(tree, structure))
+def over_structure(tree: Tree, structure: Structure, at_least: int = 1) -> Function:
+    """A function that is known by its table; variables of words in groups are a, b, c."""
+    if structure.order < 2:
+        raise InputError(f"a function has at least 2 values, got {structure.elements}; take a larger structure")
+    axes = filled(variables(tree), at_least)
+    letters = "abc" if isinstance(structure, Group) and axes[-1] <= 3 else ""
+    names = tuple(letters[k - 1] if letters else f"n{k}" for k in axes)
+    name = f"{to_text(tree, letters)} {structure.words}"
+    values = value_table(tree, structure, axes)
+    if values.max() < 0:
+        raise InputError(f"{name} has no value anywhere; what is divided by is never 0 in a function that is learned")
+    return Function(name, names, values.shape, structure, name, given=values, written=tree)
+
+
+def table(
+    expression: str, mod: int | None = None, *, group: GroupLike | None = None, field: int | Field | None = None
+) -> Int[np.ndarray, "p ..."]:
+    """The values of an expression on every input.
+
+    Args:
+        expression: a polynomial, or any other expression, which may end with its modulus or its structure.
+        mod: the modulus.
+        group: the finite group in which it has its values.
+        field: how many elements the finite field has.
+
+    Returns:
+        Whole numbers, with one axis for each variable that occurs, in rising order; -1 where there is no value.
+
+    >>> table("n1 n2 + 3", mod=5)[4, 2]
+    np.int64(1)
+    >>> table("1/x", mod=5)
+    array([-1,  1,  3,  2,  4])
+    """
+    return from_expression(expression, chosen_structure(mod, group, field)).table
 
 
 # --------------------------------------------------------------------------------------------------- tables
@@ -314,56 +369,10 @@ def shape_text(table: Int[np.ndarray, "..."]) -> str:
     return " × ".join(map(str, table.shape))
 
 
-# ----------------------------------------------------------------------------------------- Python functions
-
-
 def from_callable(function: Callable[..., Any], mod: int | None, sizes: Sequence[int] | None) -> Function:
     """The table of a Python function, cell by cell."""
     modulus = None if mod is None else check_modulus(mod)
-    if sizes is not None:
-        shape = tuple(map(check_modulus, sizes))
-    elif modulus is not None:
-        shape = (modulus,) * arguments(function)
-    else:
-        raise InputError(
-            "a Python function needs a modulus: give mod=97, or sizes=(30, 40) for other numbers of values"
-        )
-    if (cells := prod(shape)) > LARGEST_TABLE:
-        raise InputError(f"a table of {cells:,} values is above the limit of {LARGEST_TABLE:,}; use smaller sizes")
-    flat = [value_at(function, cell, modulus) for cell in product(*map(range, shape))]
-    table = np.array(flat, dtype=np.int64).reshape(shape)
+    values = table_of(function, modulus, sizes)
     name = getattr(function, "__name__", "")  # "<lambda>" is none
-    found = from_table(table, modulus, name if name.isidentifier() else "", where="the function")
+    found = from_table(values, modulus, name if name.isidentifier() else "", where="the function")
     return found if name.isidentifier() else named_by_digest(found, "function")
-
-
-def arguments(function: Callable[..., Any]) -> int:
-    """How many values a Python function takes."""
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    try:
-        taken = [p for p in inspect.signature(function).parameters.values() if p.kind in kinds and p.default is p.empty]
-    except (TypeError, ValueError):
-        taken = []
-    if not taken:
-        raise InputError(
-            "the function does not say how many values it takes; give lambda a, b: f(a, b), or "
-            "mg.read_function(f, sizes=(97, 97))"
-        )
-    return len(taken)
-
-
-def value_at(function: Callable[..., Any], cell: tuple[int, ...], modulus: int | None) -> int:
-    """The value at a cell as a whole number, modulo `modulus` if given; `UNKNOWN` where the function gives None."""
-    try:
-        value = function(*cell)
-    except Exception as error:
-        raise InputError(f"the function failed at {cell}: {type(error).__name__}: {error}") from error
-    if value is None:
-        return UNKNOWN
-    try:
-        number = index(value)
-    except TypeError:
-        raise InputError(f"values must be whole numbers, the function gives {value!r} at {cell}") from None
-    if modulus is None and not 0 <= number < LARGEST_TABLE:
-        raise InputError(f"values must be from 0 on, the function gives {number} at {cell}; give mod= to reduce them")
-    return number if modulus is None else Integers(modulus).constant(number)

@@ -9,23 +9,28 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.algebra.expression import (
+    Conditional,
+    Generator,
     Integer,
     Negation,
     Power,
     Product,
+    Quotient,
     Sum,
     Tree,
     Variable,
     children,
-    read,
+    is_polynomial,
+    no_polynomial,
     to_latex,
     to_text,
     variables,
@@ -41,7 +46,7 @@ from modgrok.algebra.field import (
     power_period,
     reduce_exponent,
 )
-from modgrok.algebra.structures import Structure, structure_of
+from modgrok.algebra.structures import UNDEFINED, Structure, Undefined, structure_of
 from modgrok.base.errors import InputError
 
 LARGEST_TABLE = 1 << 24
@@ -66,8 +71,9 @@ Terms = dict[tuple[int, ...], int]
 
 def evaluate(tree: Tree, values: Mapping[int, Residues], structure: Structure | int) -> IntArray:
     """The values of an expression in a structure, or modulo a number; `values` maps variables to elements, whose
-    arrays are broadcast together."""
-    return np.asarray(_value(tree, values, structure_of(structure)))
+    arrays are broadcast together. What is undefined, such as 1 / 0, is -1."""
+    found = structure_of(structure)
+    return np.asarray(_value(tree, values, found if is_polynomial(tree) else Undefined(found)))
 
 
 def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure) -> Residues:
@@ -83,6 +89,33 @@ def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure) -> 
         case Sum(parts) | Product(parts):
             operation = structure.add if isinstance(tree, Sum) else structure.multiply
             return functools.reduce(operation, (_value(part, values, structure) for part in parts))
+        case Quotient(numerator, denominator):
+            inverse = structure.inverse(_value(denominator, values, structure))
+            return structure.multiply(_value(numerator, values, structure), inverse)
+        case Generator():
+            return np.asarray(structure.generator())
+        case Conditional():
+            return _chosen(tree, values, structure)
+
+
+RELATIONS: Mapping[str, Callable[..., Any]] = {
+    **{"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
+    **{"odd": lambda left, _: np.mod(left, 2) == 1, "even": lambda left, _: np.mod(left, 2) == 0},
+}
+"""What elements may be to each other, by their numbers."""
+
+
+def _chosen(tree: Conditional, values: Mapping[int, Residues], structure: Structure) -> Residues:
+    """One of two values; residues are compared as the numbers 0 … m - 1."""
+    if not structure.is_ordered and tree.relation not in ("=", "!="):
+        raise InputError(
+            f"elements {structure.words} have no order, got a condition with '{tree.relation}'; use = or !="
+        )
+    left = _value(tree.left, values, structure)
+    right = left if tree.right is None else _value(tree.right, values, structure)
+    then, otherwise = (_value(part, values, structure) for part in (tree.then, tree.otherwise))
+    chosen = np.where(RELATIONS[tree.relation](left, right), then, otherwise)
+    return np.where(np.less(left, 0) | np.less(right, 0), UNDEFINED, chosen)
 
 
 def value_table(tree: Tree, structure: Structure | int, over: Sequence[int] | None = None) -> Int[np.ndarray, "p ..."]:
@@ -95,23 +128,6 @@ def value_table(tree: Tree, structure: Structure | int, over: Sequence[int] | No
         for axis, index in enumerate(axes)
     }
     return np.ascontiguousarray(np.broadcast_to(evaluate(tree, grid, structure), (order,) * len(axes)))
-
-
-def table(expression: str, mod: int | None = None) -> Int[np.ndarray, "p ..."]:
-    """The values of an expression on every input.
-
-    Args:
-        expression: a polynomial, which may end with its modulus.
-        mod: the modulus.
-
-    Returns:
-        Whole numbers, with one axis of length `mod` for each variable that occurs, in rising order.
-
-    >>> table("n1 n2 + 3", mod=5)[4, 2]
-    np.int64(1)
-    """
-    tree, modulus = read(expression, mod)
-    return value_table(tree, modulus)
 
 
 def check_table(tree: Tree, modulus: int, axes: int) -> None:
@@ -238,6 +254,8 @@ class Expansion:
                 for part in parts:
                     result = self.multiply(result, self.terms(part))
                 return result
+            case _:
+                raise no_polynomial(tree)
 
     def multiply(self, left: Terms, right: Terms) -> Terms:
         self.budget -= len(left) * len(right)

@@ -8,14 +8,19 @@ integers modulo m are one; there the number of an element is its name.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.field import Residues, powers
+from modgrok.algebra.field import Residues, power_period, powers
 from modgrok.base.errors import InputError
+
+UNDEFINED = -1
+"""Stands for a value that does not exist; in a table, for that of a cell which is not known."""
 
 
 class Structure(ABC):
@@ -23,6 +28,8 @@ class Structure(ABC):
 
     order: int
     """How many elements there are."""
+    is_ordered = False
+    """Whether elements are smaller or larger, odd or even, as their numbers are."""
 
     @property
     @abstractmethod
@@ -53,7 +60,16 @@ class Structure(ABC):
     @abstractmethod
     def negate(self, element: Residues) -> Residues: ...
     @abstractmethod
-    def power(self, base: Residues, exponent: int) -> Residues: ...
+    def power(self, base: Residues, exponent: int) -> Residues:
+        """For exponents from 0 on."""
+
+    def inverse(self, element: Residues) -> Residues:
+        """What times an element is one; -1 where there is none."""
+        raise InputError(f"there is no division {self.words}; use sums, products and powers")
+
+    def generator(self) -> int:
+        """The element t of an expression."""
+        raise InputError(f"t is the generator of a finite field, and there is none {self.words}; give field=81, say")
 
     def names(self, elements: tuple[int, ...]) -> str:
         """Several elements, with commas."""
@@ -65,6 +81,7 @@ class Integers(Structure):
     """The integers modulo `order`: element k is the residue k."""
 
     order: int
+    is_ordered = True
 
     @property
     def words(self) -> str:
@@ -79,8 +96,8 @@ class Integers(Structure):
 
     def element(self, given: Any) -> int:
         try:
-            number = index(given)
-        except TypeError:
+            number = int(given) if isinstance(given, str) else index(given)
+        except (TypeError, ValueError):
             number = -1
         if not 0 <= number < self.order:
             raise InputError(f"values must be {self.elements}, got {given}; reduce it modulo p")
@@ -103,6 +120,64 @@ class Integers(Structure):
         if np.size(base) <= self.order:
             return powers(np.asarray(base), exponent, self.order)
         return powers(np.arange(self.order), exponent, self.order)[base]
+
+    def inverse(self, element: Residues) -> Residues:
+        """x^(period - 1) is the inverse of a unit x."""
+        _, period = power_period(self.order)
+        return np.where(np.gcd(element, self.order) == 1, self.power(element, period - 1), UNDEFINED)
+
+
+@dataclass(frozen=True)
+class Undefined(Structure):
+    """A structure whose operations take undefined elements (-1) as well; what is made of one is undefined, too."""
+
+    within: Structure
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", self.within.order)
+        object.__setattr__(self, "is_ordered", self.within.is_ordered)
+
+    @property
+    def words(self) -> str:
+        return self.within.words
+
+    @property
+    def elements(self) -> str:
+        return self.within.elements
+
+    def name(self, element: int) -> str:
+        return self.within.name(element)
+
+    def element(self, given: Any) -> int:
+        return self.within.element(given)
+
+    def constant(self, number: int) -> int:
+        return self.within.constant(number)
+
+    def generator(self) -> int:
+        return self.within.generator()
+
+    def add(self, left: Residues, right: Residues) -> Residues:
+        return lifted(self.within.add, left, right)
+
+    def multiply(self, left: Residues, right: Residues) -> Residues:
+        return lifted(self.within.multiply, left, right)
+
+    def negate(self, element: Residues) -> Residues:
+        return lifted(self.within.negate, element)
+
+    def inverse(self, element: Residues) -> Residues:
+        return lifted(self.within.inverse, element)
+
+    def power(self, base: Residues, exponent: int) -> Residues:
+        base = base if exponent >= 0 else self.inverse(base)
+        return lifted(lambda defined: self.within.power(defined, abs(exponent)), base)
+
+
+def lifted(operation: Callable[..., Residues], *elements: Residues) -> Residues:
+    """An operation where all its elements are defined, and -1 elsewhere."""
+    undefined = reduce(np.logical_or, (np.less(each, 0) for each in elements))
+    return np.where(undefined, UNDEFINED, operation(*(np.where(np.less(each, 0), 0, each) for each in elements)))
 
 
 def structure_of(given: Structure | int) -> Structure:

@@ -1,7 +1,9 @@
 """Tables of values in files, and one line that names the place for whatever is wrong with them.
 
 A **wide** file is a matrix: row n1, column n2, a whole number from 0 on in each cell. A **long** file has a line for
-each cell: a column for each variable, and a last one called `value`; that does for any number of variables.
+each cell: a column for each variable, and a last one for the value; that does for any number of variables. It is
+known by its last column, which is called `value`, or by its lines: every column but the last counts 0 … n - 1, no line
+stands twice, and half of the cells that they speak of are there (all of them, in order, if the columns have no names).
 
     .csv      either form; commas, semicolons or tabs. Labels are no data: a first line of words, a first column of
               words, and numbers 0, 1, 2, … along both edges around an empty corner, as spreadsheets write them
@@ -69,12 +71,10 @@ def read_table(path: str | Path) -> TableFile:
     return readers[path.suffix.lower()](path, content)
 
 
-def check_numbers(path: Path, numbers: int) -> None:
+def check_numbers(path: Path, numbers: int, most: int = MOST_NUMBERS) -> None:
     """Refuse a file of too many numbers before any of them is read: few bytes may stand for many."""
-    if numbers > MOST_NUMBERS:
-        raise InputError(
-            f"{path} holds {numbers:,} numbers, above the limit of {MOST_NUMBERS:,}; give a table of fewer cells"
-        )
+    if numbers > most:
+        raise InputError(f"{path} holds {numbers:,} numbers, above the limit of {most:,}; give a table of fewer cells")
 
 
 # ------------------------------------------------------------------------------------------ arrays
@@ -161,6 +161,20 @@ def is_long(names: Sequence[str]) -> bool:
     return len(names) > 1 and names[-1].strip().lower() == VALUE
 
 
+def has_coordinates(columns: Int[np.ndarray, "line column"], named: bool) -> bool:
+    """Are these lines of coordinates, with a value at their end? So they are if a matrix would hardly look so."""
+    places = columns[:, :-1]
+    if columns.shape[1] < 3 or len(columns) < 4 or (places < 0).any():
+        return False
+    sizes = [int(size) + 1 for size in places.max(axis=0)]
+    if prod(sizes) > 2 * len(columns) or any(len(np.unique(k)) < n for k, n in zip(places.T, sizes, strict=True)):
+        return False
+    cells = np.ravel_multi_index(tuple(places.T), sizes)
+    if not named:
+        return np.array_equal(cells, np.arange(prod(sizes)))
+    return len(np.unique(cells)) == len(cells)
+
+
 # ------------------------------------------------------------------------------------------ CSV
 
 
@@ -198,6 +212,9 @@ def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
     if top and is_long(names):
         return long_table(path, names, numbers, lambda k: f"row {k + 2}")
+    if not left and has_coordinates(numbers, named=bool(top)):
+        told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
+        return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
     return TableFile(path, numbers)
 
 
@@ -237,8 +254,13 @@ def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
 
 
 def read_npy(path: Path, content: bytes) -> TableFile:
+    return TableFile(path, whole_numbers(npy_array(path, content), str(path), array_place))
+
+
+def npy_array(path: Path, content: bytes, most: int = MOST_NUMBERS) -> Shaped[np.ndarray, "..."]:
+    """The array in an .npy file, of `most` numbers at most."""
     try:
-        check_header(path, content)
+        check_header(path, content, most)
         array = np.load(BytesIO(content))  # which unpickles nothing
     except InputError:
         raise
@@ -246,18 +268,20 @@ def read_npy(path: Path, content: bytes) -> TableFile:
         raise InputError(f"{path} is not an .npy file of numbers: {' '.join(str(error).split())}") from None
     if not isinstance(array, np.ndarray) or array.ndim == 0:
         raise InputError(f"{path} holds no array with an axis for each variable; numpy.save writes one")
-    return TableFile(path, whole_numbers(array, str(path), array_place))
+    return array
 
 
-def check_header(path: Path, content: bytes) -> None:
+def check_header(path: Path, content: bytes, most: int) -> None:
     """NumPy makes room for the array that a header promises, however few numbers follow it."""
     header = BytesIO(content)
+    if content.startswith(b"PK"):
+        return  # an archive of arrays, which is no array
     if not content.startswith(np.lib.format.MAGIC_PREFIX):
-        return  # NumPy says what is wrong with it
+        raise ValueError("it does not begin as numpy.save begins a file")
     version = np.lib.format.read_magic(header)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(header)
-    check_numbers(path, prod(shape))
+    check_numbers(path, prod(shape), most)
     if (promised := prod(shape) * dtype.itemsize) > (found := len(content) - header.tell()):
         raise ValueError(f"its header promises {promised:,} bytes and {found:,} follow: it was cut short")
 
@@ -281,7 +305,10 @@ def read_parquet(path: Path, content: bytes) -> TableFile:
     if not names or not len(table):
         raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
     numbers = np.stack([column_numbers(path, name, table.column(name)) for name in names], axis=1)
-    return long_table(path, names, numbers, lambda k: f"row {k + 1}") if is_long(names) else TableFile(path, numbers)
+    named = not all(name.strip().isdigit() for name in names)
+    if is_long(names) or (named and has_coordinates(numbers, named)):
+        return long_table(path, names, numbers, lambda k: f"row {k + 1}")
+    return TableFile(path, numbers)
 
 
 def check_footer(path: Path, file: pa.parquet.ParquetFile) -> list[str]:
