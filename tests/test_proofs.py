@@ -60,7 +60,7 @@ def test_the_kernel_reads_every_spelling_as_integers_do(text):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "n1 +", "n1 2", "n1^2^3", "(n1", "n1)", "n1/2", "n1 mod 7", "a b", "n1^-1", "(" * 99]
+    "text", ["", "n1 +", "n1 2", "n1^2^3", "(n1", "n1)", "n1/2", "n1 mod 7", "w b", "a b in S5", "n1^-1", "(" * 99]
 )
 def test_what_the_kernel_cannot_read_proves_nothing(text):
     with pytest.raises(NoProof):

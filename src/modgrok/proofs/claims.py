@@ -1,6 +1,7 @@
 """Claims read as hostile input: each field has a type and a range, each word stands in a list, all work has a limit.
 
-A claim says whether a table is h(g1 + g2 + …) over a group, with a witness or a refutation. What is not of that
+A claim says whether a table is h(g1 + g2 + …) over an abelian group, or h(g1 · g2) over any, with a witness or a
+refutation. What is not of that
 shape is `Malformed`; whether it is true is for `verdicts` to find out. Text from a file is never shown.
 """
 
@@ -12,10 +13,12 @@ from typing import Any, NamedTuple
 
 from modgrok.proofs.proof import NoProof, TooMuchWork
 
-FAMILIES = ("constant", "one-variable", "additive", "multiplicative", "product-group")
+FAMILIES = ("constant", "one-variable", "additive", "multiplicative", "product-group", "group")
 VERDICTS = ("in-class", "not-in-class", "unknown")
 KINDS = ("distinct-lines", "counting", "closed-trail", "no-cyclic-automorphism", "pairs", "search", "symmetry",
-         "rivals", "rival-cells")  # fmt: skip
+         "rivals", "rival-cells", "quadrangle", "short-cycles", "intransitive")  # fmt: skip
+ANY_GROUP = ("distinct-lines", "counting", "quadrangle", "intransitive")
+"""Kinds that use nothing of a group but its laws, and exclude all of smaller order too."""
 SIDES = ("row", "column")
 LARGEST_ORDER = 1 << 14
 MOST_ITEMS = 1 << 21
@@ -94,7 +97,14 @@ class Claim(NamedTuple):
         return prod(self.moduli)
 
     @property
+    def any_group(self) -> bool:
+        """Whether it is about all finite groups, or one that its witness has the table of."""
+        return self.family == "group"
+
+    @property
     def group(self) -> str:
+        if self.any_group:
+            return f"any group up to order {self.order}" if self.up_to else f"a group of order {self.order}"
         names = " × ".join(f"Z_{m}" for m in self.moduli)
         return ("any group up to " if self.up_to else "") + names + " with an absorbing element" * self.absorbing
 
@@ -122,4 +132,6 @@ def read_claim(value: Any) -> Claim:
         raise Malformed(f"the {family} family has no such group")
     if up_to and (verdict == "in-class" or moduli):
         raise Malformed("up_to is for what is claimed of all cyclic groups up to an order, and no witness is")
+    if family == "group" and up_to != (verdict != "in-class"):
+        raise Malformed("what is claimed without a witness is about all groups up to an order")
     return Claim(family, verdict, moduli or (order,), absorbing, up_to, witness if witness is not None else obstruction)

@@ -26,11 +26,12 @@ Polynomial = dict[tuple[tuple[int, int], ...], int]
 LONGEST_TEXT, DEEPEST = 4000, 60
 MOST_TERMS = 20_000
 SPELLINGS = {"**": "^", "·": "*", "×": "*", "−": "-", "\\cdot": "*", "\\times": "*", "\\left(": "(", "\\right)": ")",
-             "\\bmod": "mod", "\\mod": "mod", "bmod": "mod", "x": "n1", "y": "n2", "z": "n3"}  # fmt: skip
+             "\\bmod": "mod", "\\mod": "mod", "bmod": "mod", "x": "n1", "y": "n2", "z": "n3",
+             "a": "n1", "b": "n2", "c": "n3"}  # fmt: skip
 TOKEN = re.compile(
     r"(?P<gap>(?:\s|\\[,;:! ]|\\quad)+)|(?P<number>[0-9]+)|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
-    r"|n_?(?P<name>[0-9]+|\{[0-9]+\}|[₀-₉]+)|(?P<word>\\bmod|\\mod|bmod|mod)(?![A-Za-z])"
-    r"|(?P<sign>\*\*|\\left\(|\\right\)|\\cdot|\\times|[-+*^(){}·×−xyz])"
+    r"|n_?(?P<name>[0-9]+|\{[0-9]+\}|[₀-₉]+)|(?P<word>\\bmod|\\mod|bmod|mod|if|is|else|odd|even)(?![A-Za-z])"
+    r"|(?P<sign>\*\*|\\left\(|\\right\)|\\cdot|\\times|!=|[<>]=|[-+*/^(){}·×−=<>abctxyz])"
 )
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789", "{}")
 
@@ -80,6 +81,12 @@ class Reader:
             sign = -sign if self.take() == "-" else sign
         return sign
 
+    def value(self) -> Tree:
+        return self.sum()
+
+    def exponent(self) -> int:
+        return self.number()
+
     def sum(self) -> Tree:
         terms = [self.product(self.sign())]
         while self.next in ("+", "-"):
@@ -103,7 +110,7 @@ class Reader:
         closing = {"(": ")", "{": "}"}.get(self.next)
         if closing:
             self.take()
-        exponent = self.number()
+        exponent = self.exponent()
         if closing:
             self.expect(closing)
         if self.next == "^":
@@ -116,7 +123,7 @@ class Reader:
             self.depth += 1
             if self.depth > DEEPEST:
                 raise NoProof(f"the kernel reads {DEEPEST} levels of parentheses")
-            inner = self.sum()
+            inner = self.value()
             self.expect(")")
             self.depth -= 1
             return inner

@@ -11,17 +11,21 @@ members as the value stands in one line. A refutation shows that this cannot be 
   search                  transposed, tree: a case distinction (`trees`)
   symmetry                symmetries, core, transposed, tree: k + 1 symmetries, k the room the bounds leave, carry
                           `core` to disjoint sets; the tree refutes that its fibres are all at their bounds
+  quadrangle              rows, columns: four each; in two quadrangles of cells three agree and the fourth does not
+  short-cycles            nothing to give; rows, columns and values fill Z_m, and no row is another moved in one cycle
+  intransitive            side, line: rows and columns fill the group, and no symmetry takes the first line to this one
   rivals, rival-cells     for tables with unknown cells, about the lines `kept`: lines that differ in a known cell are
                           rivals
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
 from modgrok.proofs.claims import KINDS, SIDES, Malformed, Work, flag, keyed, listed, whole, wholes, word
-from modgrok.proofs.cycles import has_cyclic_automorphism
+from modgrok.proofs.cycles import has_cyclic_automorphism, one_cycle, refine, symmetries
 from modgrok.proofs.trees import Rows, refuted_by_tree, rivals
 
 Moduli = tuple[int, ...]
@@ -29,17 +33,22 @@ KEYS = {
     "distinct-lines": (), "counting": ("lines",), "closed-trail": ("side",), "no-cyclic-automorphism": (),
     "pairs": ("side", "colours", "certificate"), "search": ("transposed", "tree"),
     "symmetry": ("symmetries", "core", "transposed", "tree"), "rivals": ("kept", "side", "clique"),
-    "rival-cells": ("kept", "cliques"),
+    "rival-cells": ("kept", "cliques"), "quadrangle": ("rows", "columns"), "short-cycles": (),
+    "intransitive": ("side", "line"),
 }  # fmt: skip
 DEEPEST = 8
 """Tables of pair colours within one another."""
 
 
-def kind_of(certificate: Any, *others: str) -> str:
-    """The kind of a refutation, which has the keys of its kind and no others."""
+def named_kind(certificate: Any, allowed: Sequence[str] = KINDS) -> str:
     if not isinstance(certificate, dict):
         raise Malformed("a refutation must be an object")
-    kind = word(certificate.get("kind"), KINDS, "kind")
+    return word(certificate.get("kind"), allowed, "kind")
+
+
+def kind_of(certificate: Any, *others: str) -> str:
+    """The kind of a refutation, which has the keys of its kind and no others."""
+    kind = named_kind(certificate)
     keyed(certificate, "a refutation", ("kind", *dict.fromkeys((*KEYS[kind], *others))))
     return kind
 
@@ -110,6 +119,13 @@ def refutes(rows: Rows, moduli: Moduli, certificate: Any, work: Work, depth: int
         return depth < DEEPEST and by_pairs(
             rows if side_of(certificate) == "column" else columns, moduli, certificate, work, depth
         )
+    if kind == "quadrangle":
+        return len(values) == m and broken_quadrangle(rows, certificate)
+    if kind == "short-cycles":
+        return len(moduli) == 1 and len(rows) == len(columns) == len(values) == m and no_single_cycle(rows, values)
+    if kind == "intransitive":
+        across = (rows, columns) if side_of(certificate) == "row" else (columns, rows)
+        return len(rows) == len(columns) == m and keeps_apart(*across, certificate["line"], work)
     ceiling = dict.fromkeys(values, m)
     if kind == "symmetry":
         core = [values[v] for v in wholes(certificate["core"], 0, len(values) - 1, "core")]
@@ -118,6 +134,32 @@ def refutes(rows: Rows, moduli: Moduli, certificate: Any, work: Work, depth: int
         ceiling |= {v: most[v] for v in core}
     placed = columns if flag(certificate["transposed"], "transposed") else rows
     return refuted_by_tree(placed, moduli, most, ceiling, values, certificate["tree"], work)
+
+
+def broken_quadrangle(rows: Rows, certificate: Any) -> bool:
+    """There are as many values as elements, so equal values are equal products. Then f(a1, b1) = f(a3, b3),
+    f(a1, b2) = f(a3, b4) and f(a2, b1) = f(a4, b3) make f(a2, b2) = f(a4, b4): a2 b2 = (a2 b1)(a1 b1)⁻¹(a1 b2)."""
+    a = wholes(listed(certificate["rows"], "rows", 4), 0, len(rows) - 1, "rows")
+    b = wholes(listed(certificate["columns"], "columns", 4), 0, len(rows[0]) - 1, "columns")
+    first, second = ([rows[a[i]][b[j]] for i in (k, k + 1) for j in (k, k + 1)] for k in (0, 2))
+    return min(*first, *second) >= 0 and first[:3] == second[:3] and first[3] != second[3]
+
+
+def no_single_cycle(rows: Rows, values: list[int]) -> bool:
+    """If g1 takes the value g1(0) + 1 in row a, the columns where rows 0 and a have equal values are one step apart."""
+    if any(sorted(row) != values for row in rows):
+        return False
+    place = {v: b for b, v in enumerate(rows[0])}
+    return not any(one_cycle([place[v] for v in row]) for row in rows)
+
+
+def keeps_apart(rows: Rows, columns: Rows, line: Any, work: Work) -> bool:
+    """Whether no permutation of rows and columns that keeps every value takes row 0 to this one: in a group with as
+    many elements, row x to x c⁻¹ and column y to c y would."""
+    left, right = [0] * len(rows), [0] * len(rows)
+    left[0] = right[whole(line, 1, len(rows) - 1, "line")] = 1
+    refined = refine(rows, columns, (left, [0] * len(columns)), (right, [0] * len(columns)), work)
+    return refined is None or next(symmetries(rows, columns, *refined, work), None) is None
 
 
 def side_of(certificate: Any) -> str:
@@ -239,6 +281,8 @@ def refutes_partial(
     values = sorted({v for row in part for v in row if v >= 0})
     if kind == "rival-cells":
         return rival_cells(part, across, values, certificate["cliques"], work) > m
+    if kind == "quadrangle":
+        return len(values) == m and broken_quadrangle(part, certificate)
     if kind != "search" or not values:
         return False
     placed = across if flag(certificate["transposed"], "transposed") else part

@@ -1,6 +1,7 @@
 """Whether a table is h(g1 + g2 + …) over a group: a witness held against every cell, a refutation against the table.
 
     f(a, b, …) = h(g1(a) + g2(b) + …)    over Z_m1 × Z_m2 × …, with an absorbing element ∞ if the claim has one
+    f(a, b)    = h(g1(a) · g2(b))        over any finite group, by its table
 
 Cells below 0 are unknown and agree with anything. A refutation of three variables or more is about the table of one of
 them, `axis`, against all others together: if f is of the form, so is that table. Each refutation has one case for
@@ -9,6 +10,7 @@ each value that ∞ could carry, which must fill a line, or a single one for ∞
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -16,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.proofs.claims import (
+    ANY_GROUP,
     KINDS,
     LARGEST_ORDER,
     Claim,
@@ -29,7 +32,8 @@ from modgrok.proofs.claims import (
     word,
 )
 from modgrok.proofs.proof import _KERNEL, NoProof, VerdictProof
-from modgrok.proofs.refutations import Merged, line_counts, refutes_case, refutes_partial
+from modgrok.proofs.refutations import Merged, line_counts, named_kind, refutes_case, refutes_partial
+from modgrok.proofs.structures import MOST_ELEMENTS, group_of_table, named_group
 from modgrok.proofs.trees import Rows
 
 WORK = 9_000_000
@@ -53,19 +57,54 @@ def prove_verdict(table: np.ndarray, value: Any, *, work: int = WORK) -> Verdict
     if claim.verdict == "unknown":
         raise NoProof("nothing is claimed")
     if claim.verdict == "in-class":
-        check_witness(table, claim, claim.evidence)
+        name = check_product(table, claim, budget) if claim.any_group else ""
+        if not claim.any_group:
+            check_witness(table, claim, claim.evidence)
         known = int((table >= 0).sum())
         reason = f"the witness gives all {known:,} {'cells' if known == table.size else 'known cells'}"
+        reason += f", and its group is {name}" if name else ""
         return VerdictProof(True, reason, _made_by=_KERNEL)
     kind = check_obstruction(table, claim, claim.evidence, budget)
     return VerdictProof(False, f"{kind}, from the table", _made_by=_KERNEL)
 
 
 def fits_family(table: np.ndarray, claim: Claim) -> None:
+    if claim.any_group and table.ndim != 2:
+        raise Malformed("products in any group are of two variables")
     most = {"constant": 0, "one-variable": 1}.get(claim.family, table.ndim)
     changing = sum(bool((table != table.take([0], axis)).any()) for axis in range(table.ndim))
     if changing > most:
         raise Refuted(f"the function depends on {changing} variables")
+
+
+def check_product(table: np.ndarray, claim: Claim, work: Work) -> str:
+    """The name of the group, or nothing, if its table is one of a group and h(g1 · g2) the table in every known cell.
+
+    A group that is called by a name must have the very table that the kernel makes for it.
+    """
+    found = keyed(claim.evidence, "the witness", ("g1", "g2", "h", "h_absorbing", "products", "group_name"))
+    order, name = claim.order, found["group_name"]
+    if order > MOST_ELEMENTS or found["h_absorbing"] is not None:
+        raise Malformed(f"products are in groups of up to {MOST_ELEMENTS} elements, and nothing absorbs")
+    work.spend(order**3 // 16)
+    lines = [listed(row, "products", order) for row in listed(found["products"], "products", order)]
+    products = group_of_table(np.array([[whole(x, 0, order - 1, "products") for x in row] for row in lines]))
+    g1, g2 = (
+        np.array([whole(place, 0, order - 1, part) for place in listed(found[part], part, size)])
+        for part, size in zip(("g1", "g2"), table.shape, strict=True)
+    )
+    largest = max(0, int(table.max()))
+    h = np.array([-1 if v is None else whole(v, 0, largest, "h") for v in listed(found["h"], "h", order)])
+    if not ((h[products[np.ix_(g1, g2)]] == table) | (table < 0)).all():
+        raise Refuted("the witness does not give the table")
+    if name is None:
+        return ""
+    if type(name) is not str or not re.fullmatch(r"[A-Za-z0-9(),^]{1,60}", name):
+        raise Malformed("a group's name must be one that the kernel knows")
+    work.spend(8 * order**2)
+    if not np.array_equal(named_group(name), products):
+        raise Refuted("the group is called by the name of another one")
+    return name
 
 
 def check_witness(table: np.ndarray, claim: Claim, value: Any) -> None:
@@ -111,8 +150,9 @@ def check_obstruction(table: np.ndarray, claim: Claim, value: Any, work: Work) -
     found = read_obstruction(value)
     axis = whole(found["axis"], 0, table.ndim - 1, "axis") if "axis" in found else 0
     against = table if table.ndim == 2 and not axis else np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-    excludes(against, claim.moduli, claim.absorbing, found["cases"], work)
-    if claim.up_to:
+    allowed = ANY_GROUP if claim.any_group else KINDS
+    excludes(against, claim.moduli, claim.absorbing, found["cases"], work, allowed)
+    if claim.up_to and not claim.any_group:
         given = {}
         for pair in listed(found.get("smaller") or [], "smaller"):
             order, other = listed(pair, "an obstruction of smaller order", 2)
@@ -132,8 +172,10 @@ def read_obstruction(value: Any) -> Any:
     return found
 
 
-def excludes(table: np.ndarray, moduli: tuple[int, ...], absorbing: bool, cases: Any, work: Work) -> None:
-    """Nothing, if there is a refutation for each value that ∞ could carry."""
+def excludes(
+    table: np.ndarray, moduli: tuple[int, ...], absorbing: bool, cases: Any, work: Work, allowed: Sequence[str] = KINDS
+) -> None:
+    """Nothing, if there is a refutation for each value that ∞ could carry, of an allowed kind."""
     work.spend(table.size)
     rows: Rows = [tuple(row) for row in table.tolist()]
     columns: Rows = list(zip(*rows, strict=True))
@@ -145,6 +187,7 @@ def excludes(table: np.ndarray, moduli: tuple[int, ...], absorbing: bool, cases:
     partial = bool((table < 0).any())
     merged = Merged(rows, work)
     for carried, (_, certificate) in zip(absorbed, given, strict=True):
+        named_kind(certificate, allowed)
         if partial:
             proved = refutes_partial(rows, columns, carried, moduli, certificate, work)
         else:
