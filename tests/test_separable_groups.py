@@ -190,5 +190,5 @@ def test_classify_finds_sums_over_groups_that_are_not_cyclic_and_compile_uses_th
     for network in (mg.compile(XOR[:4, :4]), mg.compile("n1 + n2 + 2n1 n2", mod=4)):
         assert len(network.params.experts) == 1 and network.proof.holds and mg.verify(network).accuracy == 1
     shuffled = np.random.default_rng(0).permutation(64).reshape(8, 8) % 8
-    assert classify_table(shuffled, 8).family is None  # and no row about groups that do not fit
-    assert [f.family for f in classify_table(shuffled, 8).families] == ["additive", "multiplicative"]
+    assert classify_table(shuffled, 8).family is None  # and no row about products of cyclic groups that do not fit
+    assert [f.family for f in classify_table(shuffled, 8).families] == ["additive", "multiplicative", "group"]

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from modgrok.algebra.polynomial import table
+from modgrok.algebra.function import table
 from modgrok.separable.measures.symmetries import (
     characters,
     equal_cells,

@@ -4,6 +4,7 @@ from modgrok.separable.certificates import check_obstruction, check_witness, pro
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import decide
 from modgrok.separable.measures.redundancy import redundancy, redundancy_of_split
+from modgrok.separable.reductions.finite_groups import decide_group
 from modgrok.separable.reductions.grouping import decide_grouped, one_against_rest
 from modgrok.separable.reductions.orders import Orders, smallest_group
 from modgrok.separable.reductions.partial import predicted
@@ -20,6 +21,7 @@ __all__ = [
     "check_witness",
     "classify_table",
     "decide",
+    "decide_group",
     "decide_grouped",
     "one_against_rest",
     "predicted",

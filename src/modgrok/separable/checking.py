@@ -102,7 +102,8 @@ def write_certificate(path: str | Path, function: Function, verdicts: Sequence[t
     if function.expression is None:
         asked = {"table": function.table.tolist(), "values": function.values}
     claims = [claim_of(family, verdict) for family, verdict in verdicts]
-    write_json(path, {"format": FORMAT, **asked, "variables": list(function.variables), "claims": claims})
+    names = [f"n{index}" for index in function.indices]
+    write_json(path, {"format": FORMAT, **asked, "variables": names, "claims": claims})
 
 
 def check(path: str | Path) -> Check:

@@ -6,7 +6,8 @@ logarithms of non-zero residues add modulo p - 1 and 0 absorbs. For a composite 
 group; there the multiplicative family is that of all Z_k with an absorbing element, k < m. A table whose variables and
 values differ in number has no modulus: then both families ask for any order, and the first that fits is named. Where
 none of them fits a small table, sums over groups that are not cyclic are looked for; one that fits is named
-"product-group", and nothing is said of those that do not.
+"product-group", and nothing is said of those that do not. Where none of these fits a table of two variables, any finite
+group is asked for ("group"); what that leaves undecided is a note.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
-from modgrok.separable.families import ADDITIVE, CONSTANT, FAMILIES, MULTIPLICATIVE, ONE_VARIABLE, PRODUCT_GROUP
+from modgrok.separable.families import ADDITIVE, CONSTANT, FAMILIES, GROUP, MULTIPLICATIVE, ONE_VARIABLE, PRODUCT_GROUP
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
+from modgrok.separable.reductions.finite_groups import as_sums, decide_group, latin_verdict
 from modgrok.separable.reductions.grouping import GroupedDecision, question
 from modgrok.separable.reductions.orders import AnyOrder
 from modgrok.separable.reductions.products import product_verdict
@@ -38,6 +40,8 @@ from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
 
 SECOND_LOOK = 0.05
 """The share of the effort that is left for the other families once one is known to fit."""
+GROUP_SHARE = 0.5
+"""The share of the effort that any finite group has, where no other family fits."""
 LARGEST_MULTIPLE = 4
 """Tables without a modulus: orders up to so many times the largest number of values are asked for."""
 PATIENCE = 4
@@ -175,16 +179,36 @@ def classify_table(
     known = bool((table >= 0).all())
     twins = redundancy(table, fraction)
     questions, notes = ask(table, modulus, tree)
-    work_in_turns(list(questions.values()), steps)
+    over_group = latin_verdict(table)
+    fits = over_group is not None and over_group.in_class
+    work_in_turns(list(questions.values()), int(SECOND_LOOK * steps) if fits else steps)
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
     families = [proved_family(table, family, verdict) for family, verdict in verdicts.items()]
-    if best_of(tuple(families)) is None and (over := product_verdict(table, effort=effort)) is not None:
-        families.append(proved_family(table, PRODUCT_GROUP.name, over))
+    if best_of(tuple(families)) is None:
+        others, note = beyond_cyclic(table, over_group, effort)
+        families += others
+        notes += note
     dependent = dependent_axes(table)
     if known and len(dependent) < 2:
         family = ONE_VARIABLE if dependent else CONSTANT
         families.insert(0, proved_family(table, family.name, verdicts[ADDITIVE.name]))
     return Classification(modulus, fraction, tuple(families), twins, notes, time.perf_counter() - start)
+
+
+def beyond_cyclic(
+    table: Int[np.ndarray, "p ..."], over_group: Verdict | None, effort: float
+) -> tuple[list[FamilyVerdict], tuple[str, ...]]:
+    """What is known of groups that are not cyclic: products of cyclic ones, then any; and what to say of it."""
+    if over_group is None and (over := product_verdict(table, effort=effort)) is not None:
+        return [proved_family(table, PRODUCT_GROUP.name, over)], ()
+    if table.ndim != 2:
+        return [], ()
+    over = over_group or decide_group(table, effort=GROUP_SHARE * effort)
+    if over.status == "unknown":
+        return [], (f"whether it is h(g1 · g2) over a group that is not abelian is not decided: {over.excluded}",)
+    if (sums := as_sums(over)) is not None:
+        return [proved_family(table, PRODUCT_GROUP.name, sums)], ()
+    return [proved_family(table, GROUP.name, over)], ()
 
 
 def proved_family(table: Int[np.ndarray, "p ..."], family: str, verdict: Verdict) -> FamilyVerdict:

@@ -10,6 +10,7 @@ the families of a function) take turns: always the one that has used the least.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -24,6 +25,7 @@ from modgrok.separable.procedures.climbing import Climb
 from modgrok.separable.procedures.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
 from modgrok.separable.procedures.phases import guess_phases
+from modgrok.separable.procedures.quadrangles import decide_latin, is_latin
 from modgrok.separable.procedures.search import Restarts, Solution
 from modgrok.separable.procedures.small_powers import guess_small_powers
 from modgrok.separable.procedures.symmetric import refute_by_symmetry
@@ -34,7 +36,7 @@ from modgrok.separable.reductions.partial import (
     absorbable_known,
     partial_at_once,
     partial_procedures,
-    partial_reductions,
+    partial_table,
 )
 from modgrok.separable.reductions.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
@@ -43,6 +45,8 @@ EFFORT = 1.0
 """How hard a question is tried unless told otherwise: about two seconds at worst for tables up to 113 × 113."""
 LARGEST_TABLE = 1 << 24
 
+BEGINNING = 500
+"""Steps for what counting decides of a table with unknown cells before any other is asked."""
 FIRST_STEPS, GROWTH = 256, 4
 """Steps of the first round of procedures, and by how much each round has more."""
 
@@ -97,6 +101,7 @@ class Decision:
         self.verdict: Verdict | None = None
         self.refuted: list[tuple[Reduced, Refutation]] = []
         self.open: list[Case] = []
+        self.pending: list[int | None] = []
         self._begin(guesses)
 
     def _begin(self, guesses: Sequence[Witness]) -> None:
@@ -105,17 +110,35 @@ class Decision:
             if check_witness(self.table, self.group.moduli, self.absorbing, witness):
                 self.verdict = self._answer("in-class", witness=witness, decided_by="expression")
                 return
-        constants, reduced_by, decided = absorbable_values, reductions, at_once
-        if self.partial:
-            constants, reduced_by, decided = absorbable_known, partial_reductions, partial_at_once
+        constants = absorbable_known if self.partial else absorbable_values
         absorbed: list[int | None] = [*constants(self.table)] if self.absorbing else []
-        for reduced in reduced_by(self.table, absorbed or [None]):
-            result = decided(reduced, self.group)
-            if result is None:
-                self.open.append(Case(reduced, self.group, self.absorbing, self.table))
-            elif self._settle(reduced, result, "small-table"):
+        if self.partial:
+            self.pending = absorbed or [None]
+            self.budget.limit = BEGINNING
+            self._prepare()
+            return
+        for reduced in reductions(self.table, absorbed or [None]):
+            if self._take(reduced, at_once(reduced, self.group)):
                 return
         self._conclude()
+
+    def _prepare(self) -> None:
+        """What counting rivals decides of the next values of ∞, as far as the budget goes."""
+        table = partial_table(self.table.tobytes(), (len(self.table), self.table.shape[1]))
+        with suppress(LimitReached):
+            while self.pending:
+                case = table.prepared(self.pending[0], self.budget)
+                self.pending = self.pending[1:]
+                if self._take(case.reduced, partial_at_once(case, self.group)):
+                    return
+        self._conclude()
+
+    def _take(self, reduced: Reduced, result: Outcome) -> bool:
+        """A case that is decided, or one more to search in; whether it ends the decision."""
+        if result is not None:
+            return self._settle(reduced, result, "small-table")
+        self.open.append(Case(reduced, self.group, self.absorbing, self.table))
+        return False
 
     def _settle(self, reduced: Reduced, result: Solution | Refutation, procedure: str) -> bool:
         """Take a result of a procedure down; whether it ends the decision."""
@@ -129,7 +152,7 @@ class Decision:
         return True
 
     def _conclude(self) -> None:
-        if not self.open:
+        if not self.open and not self.pending:
             kinds = dict.fromkeys(refutation["kind"] for _, refutation in self.refuted)
             obstruction = combine(self.group, self.refuted)
             self.verdict = self._answer("not-in-class", obstruction=obstruction, decided_by=", ".join(kinds))
@@ -144,6 +167,10 @@ class Decision:
 
     def advance(self, allowance: int) -> None:
         """One procedure for the case that has used the least, within an allowance of steps."""
+        if self.pending and (not self.open or 2 * sum(case.used for case in self.open) >= self.used):
+            self.budget.limit = self.used + min(allowance, max(BEGINNING, self.used))
+            self._prepare()
+            return
         case = min(self.open, key=lambda case: case.used)
         before = self.budget.used
         self.budget.limit = before + allowance
@@ -175,6 +202,9 @@ class Decision:
             )
         if len(open_cases) > 1:
             parts.append(f"the same for {len(open_cases) - 1} other constants")
+        if self.pending:
+            lead = "" if open_cases else f"no witness and no refutation within {self.used} steps of search; "
+            parts.append(f"{lead}{len(self.pending)} ways to use ∞ were not looked at")
         return "; ".join(parts)
 
 
@@ -191,6 +221,8 @@ def at_once(reduced: Reduced, group: Group) -> Outcome:
     refuted = counting(reduced, group.order)
     if refuted is not None:
         return refuted
+    if group.cyclic and rows == group.order and is_latin(reduced):
+        return decide_latin(reduced.cells)
     return decide_two_columns(reduced.cells, group)
 
 

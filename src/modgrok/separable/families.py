@@ -24,7 +24,8 @@ ONE_VARIABLE = Family("one-variable", "one-variable function", "a function of on
 ADDITIVE = Family("additive", "sum", measured=True)
 MULTIPLICATIVE = Family("multiplicative", "product", measured=True)
 PRODUCT_GROUP = Family("product-group", "sum")
-FAMILIES = {family.name: family for family in (CONSTANT, ONE_VARIABLE, ADDITIVE, MULTIPLICATIVE, PRODUCT_GROUP)}
+GROUP = Family("group", "product in a group")
+FAMILIES = {family.name: family for family in (CONSTANT, ONE_VARIABLE, ADDITIVE, MULTIPLICATIVE, PRODUCT_GROUP, GROUP)}
 MEASURED = tuple(family.name for family in FAMILIES.values() if family.measured)
 
 

@@ -28,6 +28,8 @@ PROCEDURES = {
     "climbing": "a climb that moves line by line",
     "symmetry": "a search in the room that symmetries leave",
     "several": "a search over three variables or more at once",
+    "isotope": "the table itself, its rows called by one column and its columns by one row",
+    "symmetries": "symmetries of the table that take every row to every other, and every column",
 }
 """Who finds a witness, and how; refutations are decided by their kind (`Refutation`)."""
 
@@ -52,6 +54,11 @@ class Refutation(TypedDict, total=False):
     cliques: list[tuple[str, int, list[int]]]
     """tables with unknown cells: the rows and columns that the refutation is about; rivals: lines of one `side`;
     rival-cells: for each value a side, a line, and rivals across it that meet it in this value."""
+    rows: list[int]
+    columns: list[int]
+    """quadrangle: two times two rows and columns; three cells of the two agree, and the fourth does not."""
+    line: int
+    """intransitive: the row or column (`side`) that no symmetry takes the first one to."""
     transposed: bool
     tree: dict[str, Any]
     """search and symmetry: the case distinction, see `proofs.trees`."""
@@ -63,7 +70,8 @@ class Witness(Result):
 
     None stands for ∞ in g, and for a value that is free in h and h_absorbing. Over a product of cyclic groups
     `moduli` has their orders and the element (i1, i2, …) is the number i1·m2⋯ + i2·m3⋯ + …, added factor by factor;
-    for a cyclic group `moduli` is empty.
+    for a cyclic group `moduli` is empty. Over any other group `products` is its multiplication table, with the identity
+    first, and f(n1, n2) = h[products[g[0][n1]][g[1][n2]]]; where the group has a name it has the table of that name.
     """
 
     group_order: int
@@ -71,6 +79,29 @@ class Witness(Result):
     h: tuple[int | None, ...]
     h_absorbing: int | None = None
     moduli: tuple[int, ...] = ()
+    products: tuple[tuple[int, ...], ...] = field(default=(), repr=False)
+    group_name: str | None = None
+
+    @property
+    def cyclic(self) -> bool:
+        """Whether places are residues that are added modulo `group_order`."""
+        return not self.moduli and not self.products
+
+    @property
+    def commutes(self) -> bool:
+        """Whether the group is abelian."""
+        return all(column == row for column, row in zip(zip(*self.products, strict=True), self.products, strict=True))
+
+    @property
+    def group(self) -> str:
+        if self.products:
+            return self.group_name or f"a group of order {self.group_order}"
+        return group_text(self.group_order, self.absorbing, self.moduli)
+
+    @property
+    def form(self) -> str:
+        """'g1 + g2', or in any group 'g1 · g2'."""
+        return (" · " if self.products else " + ").join(f"g{s}" for s in range(1, len(self.g) + 1))
 
     @property
     def g1(self) -> tuple[int | None, ...]:
@@ -86,12 +117,13 @@ class Witness(Result):
         return any(t is None for part in self.g for t in part)
 
     def summary(self) -> str:
-        parts = " + ".join(f"g{s}" for s in range(1, len(self.g) + 1))
-        return f"h({parts}) over {group_text(self.group_order, self.absorbing, self.moduli)}"
+        return f"h({self.form}) over {self.group}"
 
     def to_json(self) -> dict[str, Any]:
         parts = {f"g{s}": list(part) for s, part in enumerate(self.g, start=1)}
-        product = {"moduli": list(self.moduli)} if self.moduli else {}
+        product: dict[str, Any] = {"moduli": list(self.moduli)} if self.moduli else {}
+        if self.products:
+            product = {"products": [list(row) for row in self.products], "group_name": self.group_name}
         return {**parts, "h": list(self.h), "h_absorbing": self.h_absorbing, **product}
 
 
@@ -151,6 +183,9 @@ class Verdict(Result):
     moduli: tuple[int, ...] = ()
     up_to: bool = False
     """Whether a refutation, or what is not known, is about all cyclic groups of order up to `group_order`."""
+    any_group: bool = False
+    """Whether the question is about all finite groups: then what is refuted, or not known, is about all of order up to
+    `group_order`."""
     decided_by: str = ""
 
     @property
@@ -159,6 +194,8 @@ class Verdict(Result):
 
     @property
     def group(self) -> str:
+        if self.any_group:
+            return f"any group up to order {self.group_order}" if self.witness is None else self.witness.group
         return ("any group up to " if self.up_to else "") + group_text(self.group_order, self.absorbing, self.moduli)
 
     def summary(self) -> str:

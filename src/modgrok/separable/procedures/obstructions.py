@@ -61,6 +61,8 @@ def describe(reduced: Reduced, order: int, certificate: Refutation) -> str:
             f"an exhaustive search over {rows} rows and {columns} columns with their known cells "
             f"({tree_size(certificate['tree'])} cases) finds no placement in {order} elements"
         )
+    if kind in LATIN_KINDS:
+        return describe_full(reduced, order, certificate)
     total = int(reduced.fibre_bounds.sum())
     if kind == "no-cyclic-automorphism":
         return (
@@ -108,6 +110,38 @@ def describe_counting(reduced: Reduced, order: int) -> str:
         )
     more = ", …" if len(bounds) > MOST_VALUES_NAMED else ""
     return f"{', '.join(named)}{more}: {int(bounds.sum())} in all, but the group has {order}"
+
+
+LATIN_KINDS = ("quadrangle", "short-cycles", "intransitive")
+"""Of tables that fill the group."""
+
+
+def describe_full(reduced: Reduced, order: int, certificate: Refutation) -> str:
+    if certificate["kind"] == "quadrangle":
+        return (
+            f"there are as many values as elements, {order}, so that equal values are equal products, and in a group "
+            f"three agreements make a fourth; {quadrangle_text(reduced, certificate)}"
+        )
+    if certificate["kind"] == "short-cycles":
+        return (
+            f"rows, columns and values fill the group of order {order}, so the step from one row to another moves the "
+            f"values in cycles, and some step in a single cycle of length {order}; no step does"
+        )
+    source = reduced.row_source if certificate["side"] == "row" else reduced.column_source
+    side, line = certificate["side"], source[certificate["line"]]
+    return (
+        f"rows and columns fill the group of order {order}, so its elements would exchange all of them and keep every "
+        f"value; no symmetry takes {side} {source[0]} to {side} {line}"
+    )
+
+
+def quadrangle_text(reduced: Reduced, certificate: Refutation) -> str:
+    """'rows 0, 3 and columns 1, 2 agree with rows 5, 2 and columns 0, 4 in three cells (6, 1, 3), but 2 is not 4'."""
+    rows, columns = reduced.row_source[certificate["rows"]], reduced.column_source[certificate["columns"]]
+    first, second = (reduced.table[np.ix_(rows[k], columns[k])] for k in (slice(0, 2), slice(2, 4)))
+    shared = ", ".join(str(first[k]) for k in ((0, 0), (0, 1), (1, 0)))
+    names = [f"rows {rows[k]}, {rows[k + 1]} and columns {columns[k]}, {columns[k + 1]}" for k in (0, 2)]
+    return f"{names[0]} agree with {names[1]} in three cells ({shared}), but {first[1, 1]} is not {second[1, 1]}"
 
 
 def tree_size(tree: dict[str, Any]) -> int:
@@ -179,6 +213,14 @@ def proving_lines(table: Table, obstruction: Obstruction, order: int) -> Proving
     if certificate["kind"] == "closed-trail":
         two_columns = ProvingLines([], columns, "the two different columns")
         return two_columns if len(columns) == 2 else ProvingLines(rows, [], "the two different rows")
+    if certificate["kind"] == "quadrangle":
+        marked = (sorted({rows[k] for k in certificate["rows"]}), sorted({columns[k] for k in certificate["columns"]}))
+        return ProvingLines(*marked, quadrangle_text(reduced, certificate))
+    if certificate["kind"] == "intransitive":
+        by_row = certificate["side"] == "row"
+        two = [(rows if by_row else columns)[k] for k in (0, certificate["line"])]
+        note = f"{certificate['side']}s {two[0]} and {two[1]}, which no symmetry exchanges"
+        return ProvingLines(two, [], note) if by_row else ProvingLines([], two, note)
     return ProvingLines(rows, columns, EVERY_LINE)
 
 

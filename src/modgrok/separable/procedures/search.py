@@ -33,6 +33,9 @@ Tree = dict[str, Any]
 
 ORIGIN_VALUES = 16
 """How many values are compared when a starting place is chosen."""
+LONG, LINES_OF_STEP = 128, 12
+"""Where a table has more lines or values than the first, a node costs a step more for as many of them as the second:
+the rules go through lists of lines and of values, whatever the cells are."""
 FIRST_NODES, GROWTH = 24, 1.25
 """Nodes of the first run, and by how much each later one has more."""
 FORGET = 0.98
@@ -76,7 +79,8 @@ class Search:
         self.ceiling = np.full_like(need, group.order) if ceiling is None else ceiling
         self.weights = ([1.0] * cells.shape[0], [1.0] * cells.shape[1])
         self.gain = 1.0
-        self.price = steps_for(cells.size)
+        longest = max(*cells.shape, len(need))
+        self.price = steps_for(cells.size) + max(0, longest - LONG) // LINES_OF_STEP
         self.random: random.Random | None = None
         self.sizes_too = True
 

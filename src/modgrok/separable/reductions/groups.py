@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.field import factorise
+from modgrok.algebra.group_names import abelian_products
 from modgrok.base.errors import InputError
 
 Moduli = tuple[int, ...]
@@ -110,19 +110,4 @@ def as_group(group: int | Moduli) -> Group:
 
 def abelian_groups(order: int) -> list[Group]:
     """All abelian groups of an order, the cyclic one first, as products in which each modulus divides the next."""
-    powers: list[list[tuple[int, ...]]] = []
-    for prime, exponent in factorise(order):
-        powers.append([tuple(prime**e for e in parts) for parts in partitions(exponent, exponent)])
-    groups = []
-    for choice in product(*powers):
-        length = max(map(len, choice), default=1)
-        factors = [prod(parts[k] if k < len(parts) else 1 for parts in choice) for k in range(length)]
-        groups.append(Group(tuple(reversed(factors))))
-    return sorted(groups, key=lambda group: (len(group.moduli), group.moduli))
-
-
-def partitions(total: int, most: int) -> list[tuple[int, ...]]:
-    """Ways to write a number as a falling sum of numbers up to `most`."""
-    if total == 0:
-        return [()]
-    return [(k, *rest) for k in range(min(total, most), 0, -1) for rest in partitions(total - k, k)]
+    return [Group(moduli) for moduli in abelian_products(order)]

@@ -139,6 +139,7 @@ class AnyOrder:
             self.exhausted = True
         else:
             self.asked.append(question(self.table, group.moduli, self.absorbing))
+            self.used += 1 + self.asked[-1].used
 
     @property
     def fits(self) -> int | None:
@@ -178,7 +179,6 @@ class AnyOrder:
         had_its_turn = not undecided or undecided[0].used >= STEPS_OF_ORDER * len(undecided)
         if not self.exhausted and self.fits is None and had_its_turn:
             self._ask()
-            self.used += 1
             return
         if undecided:
             least = undecided[min(range(len(undecided)), key=lambda k: (k + 1) * undecided[k].used)]

@@ -1,0 +1,111 @@
+"""The complexity of a table: closed forms of groups, bounds on both sides, other sides, unknown cells, edges."""
+
+import numpy as np
+import pytest
+
+import modgrok as mg
+from modgrok.base.errors import InputError
+from modgrok.separable.measures.nuclear import OneHot, estimate
+from modgrok.separable.measures.nuclear_bounds import (
+    dense,
+    largest_eigenvalue,
+    lower_bound,
+    spectral_bound,
+    upper_bound,
+)
+
+ROOT = 2**0.5
+
+
+def sums(n):
+    return np.add.outer(np.arange(n), np.arange(n)) % n
+
+
+@pytest.mark.parametrize(
+    "name, degrees",
+    [
+        ("Z7", [1] + [ROOT] * 6),
+        ("Z2^3", [1] * 8),
+        ("D4", [1, 1, 1, 1, 2**2.5]),
+        ("Q8", [1, 1, 1, 1, ROOT * 2**2.5]),
+        ("A4", [1, ROOT, ROOT, 3**2.5]),
+    ],
+)
+def test_groups_have_their_closed_form_and_the_estimate_agrees(name, degrees):
+    table = mg.group(name).table
+    n, expected = len(table), sum(degrees) / len(table)
+    rng = np.random.default_rng(0)
+    shuffled = rng.permutation(n)[table[np.ix_(rng.permutation(n), rng.permutation(n))]]
+    found = mg.complexity(shuffled)
+    assert found.exact and found.value == pytest.approx(expected, rel=1e-9)
+    tensor = OneHot(shuffled, n)
+    assert estimate(tensor).value / tensor.scale == pytest.approx(expected, rel=0.01)
+
+
+def test_bounds_hold_on_both_sides_and_are_close_for_groups():
+    for table in (sums(9), mg.group("Q8").table, np.maximum.outer(np.arange(8), np.arange(8))):
+        tensor = OneHot(table, len(table))
+        found = estimate(tensor)
+        low, high = lower_bound(tensor, found), upper_bound(tensor, found)
+        assert low <= found.value * (1 + 1e-6) and found.value <= high * (1 + 1e-3) and low <= high * (1 + 1e-9)
+        assert high < 1.4 * low
+
+
+def test_a_spectral_bound_is_above_what_any_vectors_reach():
+    rng = np.random.default_rng(0)
+    y = rng.standard_normal((6, 5, 7))
+    bound = spectral_bound(y)
+    for _ in range(50):
+        u, v, w = (rng.standard_normal(side) for side in y.shape)
+        for _ in range(20):
+            w = np.einsum("abq,a,b->q", y, u, v)
+            u = np.einsum("abq,b,q->a", y, v, w / np.linalg.norm(w))
+            v = np.einsum("abq,a,q->b", y, u / np.linalg.norm(u), w / np.linalg.norm(w))
+            u, v = u / np.linalg.norm(u), v / np.linalg.norm(v)
+        assert np.linalg.norm(np.einsum("abq,a,b->q", y, u, v)) <= bound
+
+
+def test_a_largest_eigenvalue_is_not_above_its_bound():
+    rng = np.random.default_rng(1)
+    for size in (12, 100):
+        matrix = rng.standard_normal((size, size))
+        matrix = matrix + matrix.T
+        bound = largest_eigenvalue(lambda z, m=matrix, s=size: (m @ z.ravel()).reshape(s, 1), (size, 1))
+        largest = np.linalg.eigvalsh(matrix)[-1]
+        assert largest <= bound * (1 + 1e-12) and bound < 2 * largest
+
+
+def test_repeated_rows_change_nothing():
+    once, thrice = (OneHot(table, 7) for table in (sums(7), np.repeat(sums(7), 3, axis=0)))
+    assert estimate(thrice).value / thrice.scale == pytest.approx(estimate(once).value / once.scale, rel=0.01)
+
+
+def test_a_constant_is_one_atom_and_small_tables_are_measured():
+    assert mg.complexity(np.zeros((7, 7), int), mod=7).value == pytest.approx(7**-0.5, rel=1e-4)
+    assert mg.complexity([[0, 1], [1, 0]]).value == pytest.approx(1, rel=1e-4)
+    assert mg.complexity([[0, 1, 2], [1, 2, 3]], bounds=True).upper < 1.5
+
+
+def test_unknown_cells_never_cost_more():
+    table, rng = sums(11), np.random.default_rng(0)
+    hidden = rng.random(table.shape) < 0.4
+    found = mg.complexity(lambda a, b: None if hidden[a, b] else int(table[a, b]), mod=11, bounds=True)
+    whole = (1 + 10 * ROOT) / 11
+    assert not found.exact and found.lower <= found.value <= whole * 1.01 and found.upper >= found.lower
+
+
+def test_a_dense_tensor_has_a_one_for_each_known_cell():
+    table = np.array([[0, 2], [-1, 1]])
+    whole = dense(OneHot(table, 3))
+    assert whole.sum() == 3 and whole[0, 1, 2] == whole[1, 1, 1] == 1 and not whole[1, 0].any()
+
+
+def test_words_and_errors():
+    assert mg.complexity("n1 + n2", mod=11).words == "1.38: as simple as a sum"
+    random = mg.complexity(np.random.default_rng(5).integers(0, 11, (11, 11)))
+    assert "nearly a random table" in random.words and repr(random).startswith("<Complexity: table")
+    assert random.to_json()["exact"] is False
+    with pytest.raises(InputError, match="two variables with at most 128 values"):
+        mg.complexity("n1 n2 n3", mod=5)
+    with pytest.raises(InputError, match="at least 2 values of each variable"):
+        mg.complexity([[0, 1, 2]])
