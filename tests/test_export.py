@@ -66,6 +66,11 @@ MODELS = {
     "mlp": Mlp((SMALL,) * 2, SMALL, width=8),
     "mlp-gelu-layer": Mlp((SMALL,) * 2, SMALL, width=8, depth=4, activation="gelu", norm="layer"),
     "mlp-square-batch": Mlp((SMALL,) * 2, SMALL, width=8, activation="square", norm="batch"),
+    "mlp-widths-tanh": Mlp((SMALL,) * 2, SMALL, width=8, depth=4, widths=(8, 6, 7), activation="tanh", bias=True),
+    "mlp-gelu-exact": Mlp((SMALL,) * 2, SMALL, width=8, activation="gelu-exact"),
+    "transformer-without-equals": Transformer(
+        (SMALL,) * 2, SMALL, width=6, depth=2, heads=4, head_width=5, equals=False, activation="gelu-exact"
+    ),
     "transformer": Transformer((SMALL,) * 2, SMALL, width=8),
     "transformer-layer": Transformer((SMALL,) * 3, SMALL, width=8, depth=2, norm="layer"),
     "mlp-bias": Mlp((SMALL,) * 2, SMALL, width=8, depth=3, bias=True),
@@ -108,17 +113,23 @@ class Module:
     def register_buffer(self, name, value):
         setattr(self, name, value)
 
-    def __call__(self, rows):
-        return self.forward(rows)
+    def __call__(self, *given):
+        return self.forward(*given)
+
+
+class Identity(Module):
+    def forward(self, x):
+        return x
 
 
 @pytest.fixture
 def numpy_as_torch(monkeypatch):
     """NumPy in the place of PyTorch, which machines without it can run."""
     functional = SimpleNamespace(gelu=lambda x, approximate: np.asarray(jax.nn.gelu(x, approximate == "tanh")))
-    nn = SimpleNamespace(Module=Module, ParameterList=list, ParameterDict=dict, functional=functional)
+    nn = SimpleNamespace(Module=Module, ModuleList=list, Identity=Identity, functional=functional)
+    nn.Parameter, nn.ParameterList, nn.ParameterDict = np.asarray, list, dict
     torch = SimpleNamespace(
-        nn=nn, ones=np.ones, softmax=lambda x, dim: softmax(x, dim), relu=lambda x: np.maximum(x, 0)
+        nn=nn, ones=np.ones, tanh=np.tanh, softmax=lambda x, dim: softmax(x, dim), relu=lambda x: np.maximum(x, 0)
     )
     for name in ("cat", "einsum", "full", "triu", "zeros_like"):
         setattr(torch, name, getattr(np, {"cat": "concatenate"}.get(name, name)))
@@ -179,7 +190,7 @@ def test_wrong_names_are_refused(network, tmp_path):
         export(network, "onnx", tmp_path / "net.py")
     with pytest.raises(InputError, match="must be importable, got my-net.py"):
         export(network, "torch", tmp_path / "my-net.py")
-    with pytest.raises(InputError, match="format must be one of onnx, torch, got 'tflite'"):
+    with pytest.raises(InputError, match="format must be one of onnx, torch, transformer-lens, got 'tflite'"):
         export(network, "tflite", tmp_path / "net.tflite")
     assert list(tmp_path.iterdir()) == []
 

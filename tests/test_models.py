@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from itertools import product
 
 import jax
@@ -15,7 +16,7 @@ from modgrok.inspection.order import natural_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.circuit import Expert
 from modgrok.networks.losses import LOSSES
-from modgrok.networks.models import MODELS, CircuitModel, Mlp, Power, Rows, Transformer, trainable
+from modgrok.networks.models import MODELS, CircuitModel, Mlp, Power, Rows, Transformer, base, trainable
 from modgrok.networks.models.base import dropped
 from modgrok.networks.models.circuit_model import ExpertSizes
 from modgrok.networks.models.mlp import MlpWeights
@@ -215,7 +216,7 @@ def test_periodicity_is_that_of_the_embedding():
         ({"loss": "hinge"}, "loss must be mse or cross-entropy, got 'hinge'"),
         ({"optimiser": "lion"}, "optimiser must be adamw or adam or adam-l2 or sgd or muon, got 'lion'"),
         ({"model": "rnn"}, "model must be power or mlp or transformer, got 'rnn'"),
-        ({"model": "mlp", "activation": "tanh"}, "activation must be relu or gelu or square, got 'tanh'"),
+        ({"model": "mlp", "activation": "sine"}, "activation must be .*gelu-exact or square or tanh, got 'sine'"),
     ],
 )
 @pytest.mark.usefixtures("unchecked")
@@ -240,8 +241,8 @@ def test_a_run_of_another_model_keeps_its_weights_and_is_no_circuit(tmp_path):
     assert train_config(longer, tmp_path / "run").final == whole.final
 
 
-def test_a_circuit_is_trained_from_a_plan_and_not_by_its_name():
-    assert trainable() == tuple(name for name in MODELS if name != "circuit")
+def test_a_circuit_is_trained_from_a_plan_and_logits_by_others_and_neither_by_its_name():
+    assert trainable() == tuple(name for name in MODELS if name not in ("circuit", "logits"))
     with pytest.raises(InputError, match="model must be power or mlp or transformer, got 'circuit'"):
         train("n1 + n2", 5, model="circuit")
 
@@ -293,12 +294,13 @@ def test_other_models_grok_addition(settings):
 
 
 @pytest.mark.parametrize("model", [small(Mlp, depth=3, norm="batch"), small(Transformer, depth=2)])
-def test_gathered_gradients_are_the_scattered_ones(model):
+def test_gradients_summed_as_on_a_gpu_are_those_of_a_cpu(model, monkeypatch):
     table, settings, ends = jnp.asarray(np.arange(25) % 5), hyper(seed=0, train_rows=10, learning_rate=0.1), []
-    for gradient in ("scatter", "gather"):
-        shape = Shape(model, 12, gradient, optimiser="sgd")
-        examples, state = jax.jit(training.start, static_argnums=0)(shape, settings, table, PLACES)
-        ends.append(jax.jit(training.advance, static_argnums=0)(shape, settings, examples, state, 3).params)
+    for cpu in (True, False):
+        monkeypatch.setattr(base, "on_cpu", lambda cpu=cpu: cpu)
+        shape = Shape(model, 12, optimiser="sgd")
+        examples, state = training.start(shape, settings, table, PLACES)
+        ends.append(jax.jit(partial(training.advance, shape))(settings, examples, state, 3).params)
     assert float(jnp.abs(ends[0].embed - state.params.embed).max()) > 1e-3
     for a, b in zip(*map(jax.tree.leaves, ends), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)

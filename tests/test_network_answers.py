@@ -32,6 +32,7 @@ def every_model() -> dict[str, mg.Network]:
         "mlp": trained("mlp", norm="batch"),
         "transformer": trained("transformer"),
         "mixed": mg.mix("n1 n2 + n1", P, trained="none"),
+        "logits": mg.wrap(mg.compile("n1 n2 + n1", P)(EVERY_ROW).reshape(P, P, P).astype(np.float32), "n1 n2 + n1", P),
     }
 
 

@@ -1,6 +1,6 @@
-"""Compiled and trained networks in other people's tools: ONNX and PyTorch.
+"""Compiled and trained networks in other people's tools: ONNX, PyTorch and TransformerLens.
 
-Both exports compute the logits of `Network.logits`: a model says how (`Model.onnx`, `Model.torch`).
+All exports compute the logits of `Network.logits`: a model says how (`Model.onnx`, `Model.torch`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from modgrok.base.files import whole_file
 from modgrok.base.results import Result
 from modgrok.networks.network import Network
 from modgrok.networks.onnx_graph import Graph
+from modgrok.networks.transformer_lens import write_lens
 from modgrok.networks.verification import NetworkLike, as_network
 
-FORMATS = {"onnx": ".onnx", "torch": ".py"}
+FORMATS = {"onnx": ".onnx", "torch": ".py", "transformer-lens": ".py"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,11 +41,12 @@ class Exported(Result):
 
 
 def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Exported:
-    """Write a network for ONNX runtimes or PyTorch.
+    """Write a network for ONNX runtimes, PyTorch or TransformerLens.
 
     Args:
         network: a network, a run, or the path of either.
-        to: "onnx", or "torch" for a Python module with its weights beside it.
+        to: "onnx"; "torch" for a Python module with its weights beside it; "transformer-lens" for a module with
+            TransformerLens's hooks, and beside it the state dict and the configuration of HookedTransformer.
         out: the file to write; beside the network's file by default.
 
     Returns:
@@ -58,16 +60,20 @@ def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Expo
         raise InputError(
             f"an export to {to} is a {FORMATS[to]} file, got {path}; name it {path.with_suffix(FORMATS[to])}"
         )
-    files = export_onnx(found, path) if to == "onnx" else export_torch(found, path)
+    files = EXPORTERS[to](found, path)
     return Exported(found.expression, found.function.modulus, to, tuple(files))
 
 
 def beside(network: Any, to: str) -> Path:
-    """The default file of an export: NET.onnx for NET.safetensors, RUN/network.onnx for a run folder."""
+    """The default file of an export: NET.onnx for NET.safetensors, RUN/network.onnx for a run folder.
+
+    That to TransformerLens has tensors of its own beside it, so it is called NET_lens.py.
+    """
     if not isinstance(network, (str, Path)):
         raise InputError("a network that is in no file needs a path to export to, such as network" + FORMATS[to])
     place = Path(network)
-    return (place / "network" if place.is_dir() else place).with_suffix(FORMATS[to])
+    file = (place / "network" if place.is_dir() else place).with_suffix(FORMATS[to])
+    return file.with_name(f"{file.stem}_lens.py") if to == "transformer-lens" else file
 
 
 def export_onnx(network: Network, path: Path) -> list[Path]:
@@ -87,6 +93,18 @@ def export_torch(network: Network, path: Path) -> list[Path]:
 
     That file is what `Network.save` writes, so an export beside a network leaves the network as it is.
     """
+    check_importable(path)
+    return network.write_torch(path)
+
+
+def export_lens(network: Network, path: Path) -> list[Path]:
+    check_importable(path)
+    return write_lens(network, path)
+
+
+def check_importable(path: Path) -> None:
     if not path.stem.isidentifier():
         raise InputError(f"the file must be importable, got {path.name}; use letters, digits and _ such as network.py")
-    return network.write_torch(path)
+
+
+EXPORTERS = {"onnx": export_onnx, "torch": export_torch, "transformer-lens": export_lens}

@@ -25,6 +25,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Integer, Shaped
 
 from modgrok.algebra.function import Function
+from modgrok.algebra.stored_functions import words_kept
+from modgrok.base.deprecation import Renamed
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_text
 from modgrok.base.results import Result, field_values, html_table, plain
@@ -43,6 +45,8 @@ FORMAT = 2
 """Of the files that `save` writes."""
 FUNCTION = "function"
 """The tensor of the table that a network was made for, -1 in unknown cells."""
+OWN_ANSWERS = "its own answers"
+"""The function of a network of which nobody says what it computes, and whose answers are no formula that is known."""
 LARGEST_TABLE = 1 << 27
 """Most rows of a table that a network is asked for at once."""
 
@@ -54,9 +58,10 @@ RowsLike: TypeAlias = Integer[Array, "..."] | Integer[np.ndarray, "..."] | Seque
 class Network(Result):
     """`model` with the weights `params` computes `function`.
 
-    `method` says how it was made: exact, paper, mix, trained or snapped. `plan` tells what each expert of a circuit is
-    for, `notes` what the compiler had to change; `settings` is what the network was made with, as plain JSON values.
-    `statistics` are those of batch normalisation, where a model has it.
+    `method` says how it was made: exact, paper, mix, trained, snapped, or wrapped where others made it. `plan` tells
+    what each expert of a circuit is for, `notes` what the compiler had to change, or how a file was read; `settings` is
+    what the network was made with, as plain JSON values. `statistics` are those of batch normalisation, where a model
+    has it.
 
     `proof` is what the kernel proved of these very weights in this process, and `unproved` says why it could not.
     `claimed` is whether the file that it came from says that it was proved, which proves nothing. `claims` are
@@ -75,6 +80,9 @@ class Network(Result):
     unproved: str = ""
     claimed: bool = False
     claims: tuple[Claim, ...] = ()
+    snapshots: Mapping[int, Network] = field(default_factory=dict)
+    """What it was at the steps of a training, where checkpoints were wrapped with it; its file does not keep them."""
+    certificate = Renamed("proof", since="0.3", gone="0.4")
 
     def __post_init__(self) -> None:
         if self.proof is not None and not self.proof.about(self.params, *self.words):
@@ -106,6 +114,11 @@ class Network(Result):
     def title(self) -> str:
         """What it computes, in one phrase: 'n1 n2 mod 97', or 'mine.csv (30 × 40 → 17)'."""
         return self.function.titled(self.expression)
+
+    @property
+    def answers_itself(self) -> bool:
+        """Whether nobody says what is right: its function is what it answers, so it cannot be wrong."""
+        return self.method == "wrapped" and self.expression == OWN_ANSWERS
 
     @property
     def words(self) -> tuple[Any, ...]:
@@ -167,8 +180,8 @@ class Network(Result):
         return np.dtype(leaf.dtype)
 
     def summary(self) -> str:
-        what = "neurons" if self.is_circuit else "wide"
-        return f"{self.title}, {self.method} {self.model.name}, {self.width:,} {what}"
+        size = f", {self.width:,} {'neurons' if self.is_circuit else 'wide'}" if self.width else ""
+        return f"{self.title}, {self.method} {self.model.name}{size}"
 
     def to_json(self) -> dict[str, Any]:
         """What the network is; its weights are in its file."""
@@ -264,13 +277,18 @@ class Network(Result):
             "claims": [stored_claim(claim) for claim in self.claims],
             "statistics": len(self.statistics),
         }
-        tensors = named_leaves(self.params) | named_leaves({"statistics": self.statistics})
+        tensors = self.weights()
         for k, claim in enumerate(self.claims):
             tensors |= {f"claims.{k}.{name}": getattr(claim, name).astype(np.int32) for name in CLAIMED_TABLES}
         if self.function.tree is None:
-            about[FUNCTION] = {"name": self.function.name, "variables": list(self.function.variables)}
+            named = {"name": self.function.name, "variables": list(self.function.variables)}
+            about[FUNCTION] = named | words_kept(self.function)
             tensors[FUNCTION] = self.function.table.astype(np.int32)
         return about, tensors
+
+    def weights(self) -> dict[str, Shaped[np.ndarray, "..."]]:
+        """The weights as NumPy arrays by their names, those of the file; docs/your-network.md has names and shapes."""
+        return named_leaves(self.params) | named_leaves({"statistics": self.statistics})
 
     def save(self, path: str | Path) -> Path:
         """Write the network to a safetensors file, whole or not at all; returns its path."""
@@ -299,7 +317,7 @@ CLAIMED_TABLES = ("places", "outputs")
 """What a file holds of a claim as tensors; the rest is in its JSON object."""
 
 
-FORMULAS = {"n", "e", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
+FORMULAS = {"n", "e", "f", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
 """Words of the formulas in a plan."""
 
 

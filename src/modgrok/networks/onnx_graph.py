@@ -54,9 +54,12 @@ class Graph:
         return found if bias is None else self.node("Add", found, self.constant(bias), output=output)
 
     def activation(self, name: str, x: str) -> str:
-        """ReLU, x², or x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³))), which is JAX's GELU."""
-        if name == "relu":
-            return self.node("Relu", x)
+        """ReLU, tanh, x²; x/2 · (1 + erf(x/√2)), or approximated, x/2 · (1 + tanh(√(2/π) (x + 0.044715 x³)))."""
+        if name in ("relu", "tanh"):
+            return self.node(name.capitalize(), x)
+        if name == "gelu-exact":
+            erf = self.node("Erf", self.times(x, sqrt(1 / 2)))
+            return self.node("Mul", self.times(x, 0.5), self.plus(erf, 1))
         square = self.node("Mul", x, x)
         if name == "square":
             return square

@@ -13,11 +13,16 @@ from typing import Any, SupportsIndex
 import jax
 import numpy as np
 
-from modgrok.networks.models import Mlp
+from modgrok.algebra.fields import Field
+from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group
+from modgrok.algebra.structures import Integers
+from modgrok.networks.models import Logits, Mlp
 from modgrok.networks.network import Network
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
+from modgrok.proofs.words import table_of_words
 
 TRIED = 1000
 """Rows on which a network is tried that cannot be proved."""
@@ -73,12 +78,24 @@ def leads(network: Network, rows: np.ndarray, expected: np.ndarray) -> bool:
 
 def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex | None) -> Typed:
     """What the network is to compute; `NoProof` if it says another modulus than was asked for."""
-    if network.function.tree is None:
-        return Typed((), network.modulus, np.asarray(network.function.table, dtype=np.int64))
+    function = network.function
+    if function.tree is None:
+        table = np.asarray(function.table, dtype=np.int64)
+        known = function.written is not None and isinstance(function.structure, Group | Field | Integers)
+        if known and not np.array_equal(table, own_table(function, texts)):
+            raise NoProof("the table of the network is not that of its expression")
+        return Typed((), network.modulus, table)
     asked = network.modulus if modulus is None else index(modulus)
     if network.modulus != asked:
         raise NoProof(f"the network is modulo {network.modulus}, and {asked} was asked for")
     return Typed((*texts, network.expression), network.modulus, None)
+
+
+def own_table(function: Function, texts: tuple[str, ...]) -> np.ndarray:
+    """What the kernel makes of an expression over a structure, which it knows by its name, or a group by its table."""
+    structure = function.structure
+    given = structure.table if isinstance(structure, Group) and structure.spelling is None else None
+    return table_of_words((*texts, function.name), structure.words, function.sizes, given)
 
 
 def kernel_circuit(network: Network) -> Circuit:
@@ -87,9 +104,13 @@ def kernel_circuit(network: Network) -> Circuit:
     if type(network.model) is Mlp:
         if network.model.norm != "none":
             raise NoProof(f"the kernel has no bound for {network.model.norm} normalisation")
+        if network.model.activation not in ("relu", "gelu", "square"):
+            raise NoProof(f"the kernel has no bound for the rounding of {network.model.activation}")
         if jax.tree.leaves(network.params.biases) or network.model.bias:
             raise NoProof("the kernel has no bound for the rounding of biases")
         return Circuit((mlp_expert(network.model, network.params, sizes),), (tuple(range(len(sizes))),), sizes)
+    if type(network.model) is Logits:
+        raise NoProof("its logits were computed elsewhere, by weights that the kernel does not see")
     if not network.is_circuit:
         raise NoProof(f"the kernel has no bound for the rounding of a {network.model.name}")
     wired = network.circuit

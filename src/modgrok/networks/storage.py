@@ -23,11 +23,22 @@ import numpy as np
 from jaxtyping import Shaped
 
 from modgrok.algebra.field import check_modulus
-from modgrok.algebra.function import Function, from_expression, from_table
+from modgrok.algebra.function import Function, from_expression
 from modgrok.algebra.polynomial import LARGEST_TABLE
+from modgrok.algebra.stored_functions import function_from
 from modgrok.algebra.table_files import UNKNOWN
 from modgrok.base.errors import InputError
-from modgrok.base.stores import DamagedError, finite_number, of_kind, open_tensors, whole_list, whole_number
+from modgrok.base.files import regular_file
+from modgrok.base.stores import (
+    ABOUT,
+    MISFITS,
+    DamagedError,
+    finite_number,
+    of_kind,
+    open_tensors,
+    whole_list,
+    whole_number,
+)
 from modgrok.networks.circuit import Circuit, Expert, check_circuit
 from modgrok.networks.description import ExpertPlan, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
@@ -82,6 +93,17 @@ def load(path: str | Path) -> Network:
         raise InputError(f"{path} cannot be used: a number in it is out of all bounds") from None
     except FileNotFoundError:
         raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
+
+
+def is_own_file(path: Path) -> bool:
+    """Whether a file, of whatever name, says that modgrok wrote it; one of other people's has tensors alone."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with regular_file(path), safe_open(path, framework="numpy") as file:
+            return ABOUT in (file.metadata() or {})
+    except (OSError, SafetensorError, *MISFITS):
+        return False
 
 
 # --------------------------------------------------------------------------------------------- format 2
@@ -146,7 +168,7 @@ def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
     name, variables_ = str(named["name"]), tuple(map(str, named["variables"]))
     if not all(text.isprintable() and len(text) <= LONGEST_NAME for text in (name, *variables_)):
         raise InputError(f"names of its table must be printable, and have at most {LONGEST_NAME} characters")
-    return from_table(table, about["modulus"], name, variables_, "its table")
+    return function_from(named, table, check_modulus(about["modulus"]), name, variables_, "its table")
 
 
 def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:
@@ -297,8 +319,8 @@ def check_network(network: Network) -> Network:
     return network
 
 
-METHODS = ("exact", "paper", "mix", "trained", "snapped")
-KINDS = ("sum", "product", "relabel", "squares", "remainders", "separable", "trained")
+METHODS = ("exact", "lookup", "paper", "mix", "trained", "snapped", "wrapped", "twin")
+KINDS = ("sum", "product", "relabel", "squares", "remainders", "separable", "group", "lookup", "pairs", "trained")
 
 
 def check_words(network: Network) -> None:

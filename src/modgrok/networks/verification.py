@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -17,14 +17,13 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
-from modgrok.algebra.function import Function
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, field_values, html_table, percent, plain
+from modgrok.base.results import Result, html_table, percent
 from modgrok.networks.models import Model, Statistics
-from modgrok.networks.network import Network, check_rows, chunk_rows, model_logits
+from modgrok.networks.network import Network, chunk_rows, model_logits
 from modgrok.networks.proving import proved
 from modgrok.networks.storage import load
 from modgrok.proofs.proof import Proof
@@ -66,27 +65,41 @@ class Verification(Result):
     def exhaustive(self) -> bool:
         return self.rows_checked == self.rows_total
 
+    @property
+    def verdict(self) -> str:
+        """What was found, in a few words."""
+        if self.errors:
+            return f"wrong on {count_text(self.errors)} of {count_text(self.rows_checked)} inputs"
+        if self.proof is not None and self.proof.holds:
+            return "proved right on every input"
+        return f"right on {self.checked}"
+
+    @property
+    def checked(self) -> str:
+        """How many inputs were checked, and whether these are all."""
+        if self.exhaustive:
+            return f"all {count_text(self.rows_total)} inputs"
+        return f"{count_text(self.rows_checked)} random inputs of {count_text(self.rows_total)}"
+
     def summary(self) -> str:
         if not self.rows_checked and self.proof is not None:
             return self.proof.summary()
-        rows = "every row" if self.exhaustive else "random rows"
         return (
-            f"{percent(self.accuracy)} of {self.rows_checked:,} rows right ({rows}), "
+            f"{percent(self.accuracy)} of {self.checked} right, "
             f"smallest margin {self.min_margin:.4g}, mean squared error {self.mse:.3g}"
         )
 
     def facts(self) -> dict[str, str]:
         """The report of a check, for people."""
-        checked = "every row" if self.exhaustive else "a random sample"
         facts = {"accuracy": percent(self.accuracy, 4)}
         if self.rows_checked:
-            facts |= {
+            facts = {
+                "accuracy": f"{percent(self.accuracy, 4)} of {self.checked}",
                 "mean squared error": f"{self.mse:.4g}",
                 "smallest margin": f"{self.min_margin:.4g}",
-                "rows checked": f"{count_text(self.rows_checked)} of {count_text(self.rows_total)} ({checked})",
             }
         if self.first_error:
-            facts["first wrong row"] = ", ".join(map(str, self.first_error))
+            facts["first wrong input"] = ", ".join(map(str, self.first_error))
         if self.proof is not None:
             facts["proof"] = self.proof.summary()
         elif self.unproved:
@@ -95,116 +108,6 @@ class Verification(Result):
 
     def _repr_html_(self) -> str:
         return html_table(self.facts())
-
-
-@dataclass(frozen=True, repr=False)
-class Prediction(Result):
-    """One row: the network's answer, the integers' answer, and the margin of the latter.
-
-    Where a table does not know the answer, `expected` is None and the margin that of the network's own.
-    """
-
-    row: tuple[int, ...]
-    value: int
-    expected: int | None
-    margin: float
-    function: Function | None = field(default=None, compare=False)
-    """What is predicted, which knows what its elements are called; it is no part of the JSON object."""
-
-    @property
-    def correct(self) -> bool | None:
-        """Whether the right logit leads; one that ties, or is no number, is no answer."""
-        return None if self.expected is None else self.value == self.expected and self.margin > 0
-
-    @property
-    def judgement(self) -> str:
-        if self.expected is None:
-            return "predicted: the table does not say"
-        if self.correct:
-            return "correct"
-        why = "its logits are no numbers" if np.isnan(self.margin) else "its best logits are equal"
-        none = f"no answer, {why}; " if self.value == self.expected or np.isnan(self.margin) else ""
-        return f"wrong: {none}integers give {self.named(self.expected)}"
-
-    def named(self, value: int) -> str:
-        """What people call a value."""
-        return str(value) if self.function is None else self.function.structure.name(value)
-
-    def summary(self) -> str:
-        return f"{self.named(self.value)} at {self.row} ({self.judgement}, margin {self.margin:.4g})"
-
-    def to_json(self) -> dict[str, Any]:
-        told = {name: value for name, value in field_values(self).items() if name != "function"}
-        return {**plain(told), "correct": self.correct}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Predictions(Result):
-    """Many rows: `values` and `margins` of the network, and what integers `expected` say (-1: nobody knows)."""
-
-    rows: Int[np.ndarray, "row variable"]
-    values: Int[np.ndarray, "row"]
-    expected: Int[np.ndarray, "row"]
-    margins: Float[np.ndarray, "row"]
-
-    @property
-    def known(self) -> Bool[np.ndarray, "row"]:
-        return self.expected >= 0
-
-    @property
-    def correct(self) -> bool:
-        """Whether every row that is known is right: its right logit leads."""
-        return bool(self.right[self.known].all())
-
-    @property
-    def right(self) -> Bool[np.ndarray, "row"]:
-        return np.asarray((self.values == self.expected) & (self.margins > 0))
-
-    def summary(self) -> str:
-        right, known = int(self.right.sum()), int(self.known.sum())
-        margin = f"smallest margin {self.margins.min(initial=np.inf):.4g}"
-        rest = "" if known == len(self.rows) else f", {len(self.rows) - known:,} unknown ones predicted"
-        return f"{right:,} of {known:,} rows right{rest}, {margin}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "correct": self.correct}
-
-
-def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
-    """The network's answer for one value of each variable, or for many rows at once.
-
-    Args:
-        network: a network, a run, or the path of either.
-        values: one residue for each variable, or one row of them, or an array of shape (rows, variables).
-
-    Returns:
-        A `Prediction`, or `Predictions` for an array of rows.
-
-    >>> from modgrok.compiler.compiling import compile
-    >>> predict(compile("n1 n2 + 3", 7), 4, 5)
-    <Prediction: 2 at (4, 5) (correct, margin 1)>
-    """
-    network = as_network(network)
-    names = network.variables
-    if len(values) == 1 and np.iterable(values[0]) and not isinstance(values[0], str):
-        rows = check_rows(network.model, values[0])
-        if rows.ndim > 1:
-            return predictions(network, rows)
-        values = tuple(rows.tolist())
-    if len(values) != len(names):
-        raise InputError(f"this network takes {len(names)} values ({', '.join(names)}), got {len(values)}")
-    residues = tuple(part.element(value) for part, value in zip(network.function.inputs, values, strict=True))
-    found = predictions(network, check_rows(network.model, [residues]))
-    expected = int(found.expected[0]) if found.known[0] else None
-    return Prediction(residues, int(found.values[0]), expected, float(found.margins[0]), network.function)
-
-
-def predictions(network: Network, rows: Int[np.ndarray, "..."]) -> Predictions:
-    if rows.ndim != 2:
-        raise InputError(f"rows must be an array of shape (rows, variables), got {rows.shape}")
-    logits, expected = network.logits(rows), answers(network, rows)
-    given = logits.argmax(axis=1)
-    return Predictions(rows, given, expected, row_margins(logits, np.where(expected >= 0, expected, given)))
 
 
 def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
@@ -242,9 +145,14 @@ def verify(
     1.0
     """
     network = as_network(network)
+    if network.answers_itself:
+        raise InputError(
+            "nobody says what this network is to compute, and its answers are no formula that is known; "
+            'give one: mg.wrap(…, "n1 + n2", mod=113) (--function "n1 + n2" --mod 113)'
+        )
     total = network.known_rows
     if sample is not None and not (isinstance(sample, (int, np.integer)) and sample >= 1):
-        raise InputError(f"the sample must have at least 1 row, got {sample}; leave it out to check every row")
+        raise InputError(f"the sample must have at least 1 input, got {sample}; leave it out to check them all")
     if seed < 0:
         raise InputError(f"the seed must be a whole number of at least 0, got {seed}")
     start = time.perf_counter()

@@ -9,14 +9,18 @@ from modgrok.base.objects import Registry
 from modgrok.base.results import field_values, json_text
 from modgrok.networks.models.base import Blocks, Inside, Model, Rows, Statistics
 from modgrok.networks.models.circuit_model import CircuitModel
+from modgrok.networks.models.logits_table import Logits
 from modgrok.networks.models.mlp import Mlp
 from modgrok.networks.models.power import Power
 from modgrok.networks.models.transformer import Transformer
 
 MODELS: Registry[type[Model]] = Registry(
-    "model", {model.name: model for model in (Power, Mlp, Transformer, CircuitModel)}, hidden=("circuit",)
+    "model",
+    {model.name: model for model in (Power, Mlp, Transformer, CircuitModel, Logits)},
+    hidden=("circuit", "logits"),
 )
-"""Every model by the name that files and settings give it; a circuit needs a plan, so no training asks for it."""
+"""Every model by the name that files and settings give it; no training asks for a circuit, which needs a plan, nor for
+logits, which others computed."""
 
 
 def trainable() -> tuple[str, ...]:
@@ -61,6 +65,7 @@ __all__ = [
     "Blocks",
     "CircuitModel",
     "Inside",
+    "Logits",
     "Mlp",
     "Model",
     "Power",

@@ -19,7 +19,9 @@ Inputs are residues: embeddings are gathered, never multiplied by one-hots.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -31,16 +33,20 @@ from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Weights
 from modgrok.networks.onnx_graph import Graph
 
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {
+    "relu": jax.nn.relu,
+    "gelu": jax.nn.gelu,
+    "gelu-exact": partial(jax.nn.gelu, approximate=False),
+    "square": jnp.square,
+    "tanh": jnp.tanh,
+}
+"""gelu is the usual approximation by tanh, gelu-exact x times the normal distribution function."""
+
 
 class Rows(NamedTuple):
-    """Rows to apply a network to.
-
-    `groups`, where given, must list the same rows: gradients of gathered embeddings are summed by it. `weights` are
-    those of the rows in the statistics of a batch, 1 in all.
-    """
+    """Rows to apply a network to; `weights` are theirs in the statistics of a batch, 1 in all."""
 
     inputs: Int[Weights, "row variable"]
-    groups: Int[Array, "variable p slot"] | None = None
     weights: Float[Array, "row"] | None = None
 
 
@@ -210,8 +216,8 @@ def used_rows(embed: Float[Array, "variable p width"], residues: tuple[int, ...]
 class Norm(NamedTuple):
     """Scale and shift of a normalisation."""
 
-    scale: Float[Array, "width"]
-    shift: Float[Array, "width"]
+    scale: Float[Weights, "width"]
+    shift: Float[Weights, "width"]
 
 
 def identity_norms(norm: str, width: int, count: int) -> tuple[Norm, ...]:
@@ -243,62 +249,83 @@ def dropped(x: Array, rate: float, key: PRNGKeyArray | None, place: int) -> Arra
     return jnp.where(kept, x / (1 - rate), 0)
 
 
-def gathered_sum(
-    embed: Float[Array, "term p width"],
-    inputs: Int[Weights, "row term"],
-    groups: Int[Array, "term p slot"] | None = None,
-) -> Float[Array, "row width"]:
+def on_cpu() -> bool:
+    return jax.default_backend() == "cpu"
+
+
+def gathered_sum(embed: Float[Array, "term p width"], inputs: Int[Weights, "row term"]) -> Float[Array, "row width"]:
     """Σ_s embed[s, n_s, ·] for every row.
 
-    Its gradient sums the rows' gradients by residue. Without groups that is a scatter-add, the quickest. With
-    them each residue gathers its own rows: no atomic additions, so a GPU gives the same bits every time.
+    Its gradient sums the gradients g of the rows by residue. On a CPU that is a scatter-add, in the order of the rows.
+    On a GPU a scatter-add would be atomic, in whatever order rows come, with other last bits every time; there it is
+    the product Σ_row [n_s = a] g[row] with one-hots, which tensor cores do.
     """
-    if groups is not None:
-        return grouped_sum(embed, inputs, groups)
+    return (gathered_columns if on_cpu() else gathered_by_products)(embed, jnp.asarray(inputs))
+
+
+def gathered_columns(embed: Array, inputs: Array) -> Array:
     columns = [embed[s][inputs[:, s]] for s in range(embed.shape[0])]
     return sum(columns[1:], start=columns[0])
 
 
 @jax.custom_vjp
-def grouped_sum(embed: Array, inputs: Array, groups: Array) -> Array:
-    return gathered_sum(embed, inputs)
+def gathered_by_products(embed: Array, inputs: Array) -> Array:
+    return gathered_columns(embed, inputs)
 
 
-def _grouped_forward(embed: Array, inputs: Array, groups: Array) -> tuple[Array, Array]:
-    return gathered_sum(embed, inputs), groups
+def _products_forward(embed: Array, inputs: Array) -> tuple[Array, tuple[Array, Array]]:
+    return gathered_columns(embed, inputs), (inputs, jnp.arange(embed.shape[1]))
 
 
-def _grouped_backward(groups: Array, gradient: Float[Array, "row width"]) -> tuple[Array, None, None]:
-    by_residue = jnp.take(gradient, groups, axis=0, mode="fill", fill_value=0)
-    return jnp.sum(by_residue, axis=2), None, None
+def _products_backward(kept: tuple[Array, Array], gradient: Float[Array, "row width"]) -> tuple[Array, None]:
+    inputs, residues = kept
+    onehots = jax.nn.one_hot(inputs.T, residues.size, dtype=gradient.dtype)
+    return jnp.einsum("srp,rk->spk", onehots, gradient), None
 
 
-grouped_sum.defvjp(_grouped_forward, _grouped_backward)
+gathered_by_products.defvjp(_products_forward, _products_backward)
 
 
-TORCH_WEIGHTS = '''
+TORCH_PARTS = '''
 
-class Weights(torch.nn.Module):
-    """The tensors of the file by their names, with _ for a dot; statistics of batch normalisation are buffers."""
+def below(tensors, lead):
+    return {name[len(lead):]: tensor for name, tensor in tensors.items() if name.startswith(lead)}
+
+
+def parameters(tensors, count, lead):
+    return torch.nn.ParameterList(tensors[f"{lead}.{k}"] for k in range(count) if f"{lead}.{k}" in tensors)
+
+
+def plus(x, bias):
+    return x if bias is None else x + bias
+
+
+def activation(x):
+    if ACTIVATION == "relu":
+        return torch.relu(x)
+    if ACTIVATION == "square":
+        return x**2
+    if ACTIVATION == "tanh":
+        return torch.tanh(x)
+    return torch.nn.functional.gelu(x, approximate="tanh" if ACTIVATION == "gelu" else "none")
+
+
+class Norm(torch.nn.Module):
+    """A layer's normalisation: scale and shift."""
 
     def __init__(self, tensors):
         super().__init__()
-        named = {name.replace(".", "_"): tensor for name, tensor in tensors.items()}
-        self.weights = torch.nn.ParameterDict({k: v for k, v in named.items() if not k.startswith("statistics")})
-        for name, tensor in named.items():
-            if name.startswith("statistics"):
-                self.register_buffer(name, tensor)
+        self.scale, self.shift = (torch.nn.Parameter(tensors[name]) for name in ("scale", "shift"))
 
-    def plus(self, x, name):
-        return x + self.weights[name] if name in self.weights else x
-
-    def layer_norm(self, x, name):
-        if name + "scale" not in self.weights:
-            return x
+    def forward(self, x):
         mean = x.mean(-1)[..., None]
-        return self.standardised(x, mean, ((x - mean) ** 2).mean(-1)[..., None], name)
+        return self.standardised(x, mean, ((x - mean) ** 2).mean(-1)[..., None])
 
-    def standardised(self, x, mean, variance, name):
-        return (x - mean) / (variance + EPSILON) ** 0.5 * self.weights[name + "scale"] + self.weights[name + "shift"]
+    def standardised(self, x, mean, variance):
+        return (x - mean) / (variance + EPSILON) ** 0.5 * self.scale + self.shift
+
+
+def norms(tensors, count):
+    return torch.nn.ModuleList(Norm(found) for k in range(count) if (found := below(tensors, f"norms.{k}.")))
 '''
-"""What the classes of MLPs and transformers in PyTorch begin with."""
+"""What the modules of MLPs and transformers in PyTorch begin with. Parameters have the names that the file has."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import jax
@@ -11,9 +11,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from modgrok.base.errors import InputError
+from modgrok.networks.circuit import Weights
 from modgrok.networks.models.base import (
+    ACTIVATIONS,
     EPSILON,
-    TORCH_WEIGHTS,
+    TORCH_PARTS,
     Inside,
     Model,
     Norm,
@@ -33,7 +36,6 @@ from modgrok.networks.models.base import (
 )
 from modgrok.networks.onnx_graph import Graph
 
-ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": jax.nn.relu, "gelu": jax.nn.gelu, "square": jnp.square}
 NORMS = ("none", "layer", "batch")
 DEEPEST = 100
 """Most layers: each is spelled out where a training is compiled."""
@@ -42,16 +44,19 @@ DEEPEST = 100
 class MlpWeights(NamedTuple):
     """`norms` has one for each layer of neurons, or none; `biases` one for each layer of weights, or none."""
 
-    embed: Float[Array, "variable p width"]
-    hidden: tuple[Float[Array, "width width"], ...]
+    embed: Float[Weights, "variable p width"]
+    hidden: tuple[Float[Weights, "_ _"], ...]
     norms: tuple[Norm, ...]
-    readout: Float[Array, "width class"]
-    biases: tuple[Float[Array, "_"], ...] = ()
+    readout: Float[Weights, "width class"]
+    biases: tuple[Float[Weights, "_"], ...] = ()
 
 
 @dataclass(frozen=True)
 class Mlp(Model):
-    """`depth` layers of weights, the first an embedding; a normalisation stands in front of each activation."""
+    """`depth` layers of weights, the first an embedding; a normalisation stands in front of each activation.
+
+    `widths` are those of the layers of neurons where they differ, which no training makes and other people's do.
+    """
 
     name = "mlp"
     width: int = 256
@@ -60,20 +65,31 @@ class Mlp(Model):
     norm: str = "none"
     dropout: float = 0.0
     bias: bool = False
+    widths: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.widths and len(self.widths) != self.depth - 1:
+            raise InputError(f"an mlp of depth {self.depth} has {self.depth - 1} layers of neurons, got {self.widths}")
         check_range("depth of an mlp", self.depth, 2, DEEPEST)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("norm of an mlp", self.norm, NORMS)
 
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """How many neurons each layer has."""
+        return self.widths or (self.width,) * (self.depth - 1)
+
     def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> MlpWeights:
         """Normal weights of variance scale² / (number of inputs that are not zero); biases are 0."""
         keys = jax.random.split(key, self.depth)
-        embed = normal(keys[0], (self.variables, self.largest, self.width), scale, self.variables)
-        hidden = tuple(normal(k, (self.width, self.width), scale, self.width) for k in keys[1:-1])
-        readout = normal(keys[-1], (self.width, self.classes), scale, self.width)
-        norms = identity_norms(self.norm, self.width, self.depth - 1)
-        sizes = (*[self.width] * (self.depth - 1), self.classes)
+        first, last = self.layers[0], self.layers[-1]
+        embed = normal(keys[0], (self.variables, self.largest, first), scale, self.variables)
+        hidden = tuple(
+            normal(k, shape, scale, shape[0]) for k, shape in zip(keys[1:-1], pairwise(self.layers), strict=True)
+        )
+        readout = normal(keys[-1], (last, self.classes), scale, last)
+        norms = tuple(norm for width in self.layers for norm in identity_norms(self.norm, width, 1))
+        sizes = (*self.layers, self.classes)
         biases = tuple(jnp.zeros(size) for size in sizes) if self.bias else ()
         return MlpWeights(used_rows(embed, self.residues), hidden, norms, readout, biases)
 
@@ -104,7 +120,7 @@ class Mlp(Model):
         used: list[Statistics] = []
         neurons: list[Array] = []
         biases = params.biases or (None,) * self.depth
-        hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs, rows.groups)
+        hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs)
         for k in range(self.depth - 1):
             if k > 0:
                 hidden = hidden @ params.hidden[k - 1]
@@ -121,7 +137,7 @@ class Mlp(Model):
 
     def activations(self) -> int:
         per_layer = 4 + 2 * (self.norm != "none") + (self.dropout > 0)
-        return (self.depth - 1) * per_layer * self.width
+        return per_layer * sum(self.layers)
 
     def onnx(self, graph: Graph, params: MlpWeights, statistics: tuple[Statistics, ...]) -> None:
         """`forward`; batch normalisation has the statistics of the training rows."""
@@ -146,7 +162,7 @@ class Mlp(Model):
 
     def torch(self, params: MlpWeights) -> tuple[dict[str, Any], str]:
         own = {"DEPTH": self.depth, "ACTIVATION": self.activation, "NORM": self.norm, "EPSILON": EPSILON}
-        return own, TORCH_WEIGHTS + TORCH
+        return own, TORCH_PARTS + TORCH
 
 
 def weighted_statistics(x: Float[Array, "row width"], weights: Float[Array, "row"] | None) -> Statistics:
@@ -158,29 +174,41 @@ def weighted_statistics(x: Float[Array, "row width"], weights: Float[Array, "row
 
 TORCH = '''
 
-class Network(Weights):
-    """An embedding of each variable, hidden layers, a readout; biases where there are some."""
+class Statistics(torch.nn.Module):
+    """Of batch normalisation, over the training rows."""
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.register_buffer("mean", tensors["mean"])
+        self.register_buffer("variance", tensors["variance"])
+
+
+class Network(torch.nn.Module):
+    """An embedding of each variable, hidden layers, a readout; biases where there are some.
+
+    `neurons` are the layers of neurons after their activation, for hooks.
+    """
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.embed, self.readout = (torch.nn.Parameter(tensors[name]) for name in ("embed", "readout"))
+        self.hidden = parameters(tensors, DEPTH, "hidden")
+        self.biases = parameters(tensors, DEPTH, "biases")
+        self.norms = norms(tensors, DEPTH)
+        found = [below(tensors, f"statistics.{k}.") for k in range(DEPTH)]
+        self.statistics = torch.nn.ModuleList(Statistics(each) for each in found if each)
+        self.neurons = torch.nn.ModuleList(torch.nn.Identity() for _ in range(DEPTH - 1))
 
     def forward(self, rows):
-        w = self.weights
-        hidden = sum(w["embed"][v][rows[:, v]] for v in range(len(VARIABLES)))
+        x = sum(self.embed[v][rows[:, v]] for v in range(len(VARIABLES)))
+        biases = list(self.biases) or [None] * DEPTH
         for k in range(DEPTH - 1):
-            if k > 0:
-                hidden = hidden @ w[f"hidden_{k - 1}"]
-            hidden = self.plus(hidden, f"biases_{k}")
+            x = plus(x if k == 0 else x @ self.hidden[k - 1], biases[k])
             if NORM == "layer":
-                hidden = self.layer_norm(hidden, f"norms_{k}_")
+                x = self.norms[k](x)
             elif NORM == "batch":
-                mean, variance = (getattr(self, f"statistics_{k}_{part}") for part in ("mean", "variance"))
-                hidden = self.standardised(hidden, mean, variance, f"norms_{k}_")
-            hidden = self.activation(hidden)
-        return self.plus(hidden @ w["readout"], f"biases_{DEPTH - 1}")
-
-    def activation(self, x):
-        if ACTIVATION == "relu":
-            return torch.relu(x)
-        if ACTIVATION == "square":
-            return x**2
-        return torch.nn.functional.gelu(x, approximate="tanh")
+                x = self.norms[k].standardised(x, self.statistics[k].mean, self.statistics[k].variance)
+            x = self.neurons[k](activation(x))
+        return plus(x @ self.readout, biases[-1])
 '''
 """`Mlp.forward` in PyTorch."""

@@ -51,7 +51,7 @@ class Power(Model):
         statistics: tuple[Statistics, ...] = (),
         key: PRNGKeyArray | None = None,
     ) -> Float[Array, "row class"]:
-        hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs, rows.groups) ** params.power
+        hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs) ** params.power
         return dropped(hidden, self.dropout, key, 0) @ params.readout
 
     def blocks(self, params: Expert) -> Blocks:
@@ -106,23 +106,34 @@ def circuit_graph(graph: Graph, circuit: Circuit) -> None:
 
 TORCH = '''
 
+class Expert(torch.nn.Module):
+    """Two layers, with a power between them; `neurons` is what stands behind the power, for hooks."""
+
+    def __init__(self, tensors, lead):
+        super().__init__()
+        self.embed, self.readout = (torch.nn.Parameter(tensors[lead + name]) for name in ("embed", "readout"))
+        self.neurons = torch.nn.Identity()
+
+    def forward(self, signals, power):
+        columns = [
+            signal @ embed[: signal.shape[1]] if len(signal.shape) > 1 else embed[signal]
+            for embed, signal in zip(self.embed, signals)
+        ]
+        return self.neurons(sum(columns) ** power) @ self.readout
+
+
 class Network(torch.nn.Module):
     """Two-layer experts joined by softmax: a wire is a variable, or what an earlier expert computes."""
 
     def __init__(self, tensors):
         super().__init__()
-        self.embeds = torch.nn.ParameterList(tensors[name + "embed"] for name in EXPERTS)
-        self.readouts = torch.nn.ParameterList(tensors[name + "readout"] for name in EXPERTS)
+        self.experts = torch.nn.ModuleList(Expert(tensors, lead) for lead in EXPERTS)
         self.register_buffer("betas", tensors.get("betas", torch.ones(1)))
 
     def forward(self, rows):
         signals = [rows[:, v] for v in range(len(VARIABLES))]
-        for k, (wires, power) in enumerate(zip(WIRES, POWERS)):
-            columns = [
-                embed[signals[w]] if w < len(VARIABLES) else signals[w] @ embed[: signals[w].shape[1]]
-                for embed, w in zip(self.embeds[k], wires)
-            ]
-            logits = sum(columns) ** power @ self.readouts[k]
+        for k, (expert, wires, power) in enumerate(zip(self.experts, WIRES, POWERS)):
+            logits = expert([signals[w] for w in wires], power)
             signals.append(torch.softmax(self.betas[k] * logits, dim=-1))
         return logits
 '''

@@ -1,4 +1,4 @@
-"""A causal transformer on the tokens n1 … nV and "=", read out at "="."""
+"""A causal transformer on the tokens n1 … nV and mostly "=", read out at the last one."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.base.errors import InputError
+from modgrok.networks.circuit import Weights
 from modgrok.networks.models.base import (
+    ACTIVATIONS,
     EPSILON,
-    TORCH_WEIGHTS,
+    TORCH_PARTS,
     Blocks,
     Inside,
     Model,
@@ -39,23 +41,26 @@ NORMS = ("none", "layer")
 class LayerBiases(NamedTuple):
     """What is added behind each matrix of a layer."""
 
-    query: Float[Array, "width"] | None = None
-    key: Float[Array, "width"] | None = None
-    value: Float[Array, "width"] | None = None
-    output: Float[Array, "width"] | None = None
-    expand: Float[Array, "neuron"] | None = None
-    contract: Float[Array, "width"] | None = None
+    query: Float[Weights, "parts"] | None = None
+    key: Float[Weights, "parts"] | None = None
+    value: Float[Weights, "parts"] | None = None
+    output: Float[Weights, "width"] | None = None
+    expand: Float[Weights, "neuron"] | None = None
+    contract: Float[Weights, "width"] | None = None
 
 
 class Layer(NamedTuple):
-    """Attention, then an MLP, each added to the stream; `norms` are in front of them, or there are none."""
+    """Attention, then an MLP, each added to the stream; `norms` are in front of them, or there are none.
 
-    query: Float[Array, "width width"]
-    key: Float[Array, "width width"]
-    value: Float[Array, "width width"]
-    output: Float[Array, "width width"]
-    expand: Float[Array, "width neuron"]
-    contract: Float[Array, "neuron width"]
+    The parts of all heads stand side by side.
+    """
+
+    query: Float[Weights, "width parts"]
+    key: Float[Weights, "width parts"]
+    value: Float[Weights, "width parts"]
+    output: Float[Weights, "parts width"]
+    expand: Float[Weights, "width neuron"]
+    contract: Float[Weights, "neuron width"]
     norms: tuple[Norm, ...]
     biases: LayerBiases = LayerBiases()
 
@@ -66,19 +71,20 @@ class TransformerWeights(NamedTuple):
     `bias` is that of the readout.
     """
 
-    embed: Float[Array, "p width"]
-    positions: Float[Array, "token width"]
+    embed: Float[Weights, "p width"]
+    positions: Float[Weights, "token width"]
     layers: tuple[Layer, ...]
     norms: tuple[Norm, ...]
-    readout: Float[Array, "width class"]
-    bias: Float[Array, "class"] | None = None
+    readout: Float[Weights, "width class"]
+    bias: Float[Weights, "class"] | None = None
 
 
 @dataclass(frozen=True)
 class Transformer(Model):
     """`depth` layers of attention and MLP on a stream of `width` dimensions.
 
-    `mlp_width` None is four times the width.
+    `mlp_width` None is four times the width, `head_width` None that the heads share the width. Without `equals` the
+    last variable is the last token. Trainings leave these two as they are; other people's networks have others.
     """
 
     name = "transformer"
@@ -89,11 +95,15 @@ class Transformer(Model):
     heads: int = 4
     mlp_width: int | None = None
     bias: bool = False
+    activation: str = "relu"
+    head_width: int | None = None
+    equals: bool = True
 
     def __post_init__(self) -> None:
         check_range("depth of a transformer", self.depth, 1, DEEPEST)
         check_choice("norm of a transformer", self.norm, NORMS)
-        if self.width % self.heads:
+        check_choice("activation", self.activation, ACTIVATIONS)
+        if self.head_width is None and self.width % self.heads:
             raise InputError(f"width of a transformer must be a multiple of its {self.heads} heads, got {self.width}")
 
     @property
@@ -101,17 +111,26 @@ class Transformer(Model):
         """Hidden neurons of a layer's MLP."""
         return 4 * self.width if self.mlp_width is None else self.mlp_width
 
+    @property
+    def part(self) -> int:
+        """Dimensions of a head."""
+        return self.width // self.heads if self.head_width is None else self.head_width
+
+    @property
+    def tokens(self) -> int:
+        return self.variables + self.equals
+
     def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> TransformerWeights:
         """Normal weights of variance scale² / (number of inputs); embeddings have that of scale² / width.
 
         Biases are 0.
         """
-        d = self.width
+        d, parts = self.width, self.heads * self.part
         embed_key, position_key, layers_key, readout_key = jax.random.split(key, 4)
 
         def layer(key: PRNGKeyArray) -> Layer:
             keys = jax.random.split(key, 6)
-            shapes = [(d, d)] * 4 + [(d, self.neurons), (self.neurons, d)]
+            shapes = [(d, parts)] * 3 + [(parts, d), (d, self.neurons), (self.neurons, d)]
             biases = LayerBiases(*(jnp.zeros(shape[1]) for shape in shapes)) if self.bias else LayerBiases()
             q, k, v, o, up, down = (
                 normal(key, shape, scale, shape[0]) for key, shape in zip(keys, shapes, strict=True)
@@ -120,7 +139,7 @@ class Transformer(Model):
 
         return TransformerWeights(
             embed=normal(embed_key, (self.largest, d), scale, d),
-            positions=normal(position_key, (self.variables + 1, d), scale, d),
+            positions=normal(position_key, (self.tokens, d), scale, d),
             layers=tuple(layer(k) for k in jax.random.split(layers_key, self.depth)),
             norms=identity_norms(self.norm, d, 1),
             readout=normal(readout_key, (d, self.classes), scale, d),
@@ -138,26 +157,25 @@ class Transformer(Model):
         return self.forward(params, rows, key)[0]
 
     def inside(self, params: TransformerWeights, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
-        """Neurons and attention at "=", which alone is read out."""
+        """Neurons and attention at the last token, which alone is read out."""
         return self.forward(params, rows, None)[1]
 
     def forward(
         self, params: TransformerWeights, rows: Rows, key: PRNGKeyArray | None
     ) -> tuple[Float[Array, "row class"], Inside]:
-        """Only the stream at "=" is followed through the last layer: nothing else is read out."""
+        """Only the stream at the last token is followed through the last layer: nothing else is read out."""
         layers: list[tuple[Array, Array]] = []
         embed = jnp.asarray(params.embed)[None]
-        tokens = [
-            gathered_sum(embed, rows.inputs[:, v : v + 1], None if rows.groups is None else rows.groups[v, None])
-            for v in range(self.variables)
-        ]
-        stream = jnp.stack([*tokens, jnp.zeros_like(tokens[0])], axis=1) + params.positions[None]
+        tokens = [gathered_sum(embed, rows.inputs[:, v : v + 1]) for v in range(self.variables)]
+        behind = [jnp.zeros_like(tokens[0])] if self.equals else []
+        stream = jnp.stack([*tokens, *behind], axis=1) + params.positions[None]
         for k, layer in enumerate(params.layers):
-            read = 1 if k + 1 == len(params.layers) else self.variables + 1
+            read = 1 if k + 1 == len(params.layers) else self.tokens
             attention_norm, mlp_norm = layer.norms or (None, None)
             mixed, shares = attend(layer, layer_norm(stream, attention_norm), read, self.heads)
             stream = stream[:, -read:] + dropped(mixed, self.dropout, key, 2 * k)
-            neurons = jax.nn.relu(plus(layer_norm(stream, mlp_norm) @ layer.expand, layer.biases.expand))
+            reached = plus(layer_norm(stream, mlp_norm) @ layer.expand, layer.biases.expand)
+            neurons = ACTIVATIONS[self.activation](reached)
             added = plus(neurons @ layer.contract, layer.biases.contract)
             stream = stream + dropped(added, self.dropout, key, 2 * k + 1)
             layers.append((neurons[:, -1], shares[:, :, -1]))
@@ -170,30 +188,30 @@ class Transformer(Model):
 
     def activations(self) -> int:
         token = 8 * self.width + 2 * self.neurons
-        return token * ((self.depth - 1) * (self.variables + 1) + 1) + 4 * (self.variables + 1) * self.width
+        return token * ((self.depth - 1) * self.tokens + 1) + 4 * self.tokens * self.width
 
     def onnx(self, graph: Graph, params: TransformerWeights, statistics: tuple[Statistics, ...]) -> None:
-        """`forward`, with every token followed through the last layer and "=" read out."""
-        tokens = self.variables + 1
+        """`forward`, with every token followed through the last layer and the last one read out."""
         positions = np.asarray(params.positions)
-        inputs = graph.plus(graph.node("Gather", graph.constant(params.embed), "rows"), positions[:-1])
-        first = graph.node("Gather", inputs, graph.whole([0]), axis=1)
-        equals = graph.plus(graph.times(first, 0), positions[-1])  # as many rows as there are
-        stream = graph.node("Concat", inputs, equals, axis=1)
+        stream = graph.plus(graph.node("Gather", graph.constant(params.embed), "rows"), positions[: self.variables])
+        if self.equals:
+            first = graph.node("Gather", stream, graph.whole([0]), axis=1)
+            equals = graph.plus(graph.times(first, 0), positions[-1])  # as many rows as there are
+            stream = graph.node("Concat", stream, equals, axis=1)
         for layer in params.layers:
             attention_norm, mlp_norm = layer.norms or (None, None)
             mixed = self.onnx_attention(graph, layer, graph.layer_norm(stream, attention_norm, EPSILON))
             stream = graph.node("Add", stream, mixed)
             normed = graph.layer_norm(stream, mlp_norm, EPSILON)
-            neurons = graph.node("Relu", graph.matmul(normed, layer.expand, layer.biases.expand))
+            neurons = graph.activation(self.activation, graph.matmul(normed, layer.expand, layer.biases.expand))
             stream = graph.node("Add", stream, graph.matmul(neurons, layer.contract, layer.biases.contract))
-        last = graph.node("Gather", stream, graph.whole(tokens - 1), axis=1)
+        last = graph.node("Gather", stream, graph.whole(self.tokens - 1), axis=1)
         normed = graph.layer_norm(last, params.norms[0] if params.norms else None, EPSILON)
         graph.matmul(normed, params.readout, params.bias, "logits")
 
     def onnx_attention(self, graph: Graph, layer: Layer, stream: str) -> str:
         """Causal attention of all tokens: axes are row, head, token, part of the width."""
-        tokens, part = self.variables + 1, self.width // self.heads
+        tokens, part = self.tokens, self.part
 
         def heads(name: str, order: tuple[int, ...]) -> str:
             projected = graph.matmul(stream, getattr(layer, name), getattr(layer.biases, name))
@@ -205,21 +223,22 @@ class Transformer(Model):
         later = np.where(np.tri(tokens, dtype=bool), 0, -np.inf)
         shares = graph.node("Softmax", graph.plus(scores, later), axis=-1)
         mixed = graph.node("Transpose", graph.node("MatMul", shares, values), perm=(0, 2, 1, 3))
-        joined = graph.node("Reshape", mixed, graph.whole([0, tokens, self.width]))
+        joined = graph.node("Reshape", mixed, graph.whole([0, tokens, self.heads * part]))
         return graph.matmul(joined, layer.output, layer.biases.output)
 
     def torch(self, params: TransformerWeights) -> tuple[dict[str, Any], str]:
-        return {"DEPTH": self.depth, "HEADS": self.heads, "EPSILON": EPSILON}, TORCH_WEIGHTS + TORCH
+        own = {"DEPTH": self.depth, "HEADS": self.heads, "EPSILON": EPSILON, "ACTIVATION": self.activation}
+        return own, TORCH_PARTS + TORCH
 
 
 def attend(
     layer: Layer, stream: Float[Array, "row token width"], read: int, heads: int
 ) -> tuple[Float[Array, "row read width"], Float[Array, "row head read token"]]:
     """Causal attention of the last `read` tokens, and the shares that their heads give to each token."""
-    rows, tokens, width = stream.shape
-    part, biases = width // heads, layer.biases
+    rows, tokens, _ = stream.shape
+    part, biases = layer.query.shape[1] // heads, layer.biases
 
-    def split(x: Array, bias: Array | None) -> Float[Array, "row token head part"]:
+    def split(x: Array, bias: Weights | None) -> Float[Array, "row token head part"]:
         return plus(x, bias).reshape(rows, -1, heads, part)
 
     queries = split(stream[:, -read:] @ layer.query, biases.query)
@@ -227,42 +246,72 @@ def attend(
     scores = jnp.einsum("rqhc,rkhc->rhqk", queries, keys) / jnp.sqrt(part)
     causal = np.tri(tokens, dtype=bool)[-read:]
     shares = jax.nn.softmax(jnp.where(causal[None, None], scores, -jnp.inf), axis=-1)
-    mixed = jnp.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, read, width) @ layer.output
+    mixed = jnp.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, read, heads * part) @ layer.output
     return plus(mixed, biases.output), shares
 
 
 TORCH = '''
 
-class Network(Weights):
-    """A causal transformer on the variables and "=", whose embedding is its position, read out at "="."""
+class Layer(torch.nn.Module):
+    """Attention, then an MLP, each added to the stream.
+
+    For hooks: `pattern` is where each head looks (row, head, from, to), `attention` what the heads add, `neurons` those
+    of the MLP after their activation, `mlp` what these add.
+    """
 
     def __init__(self, tensors):
-        super().__init__(tensors)
-        tokens = len(VARIABLES) + 1
-        self.register_buffer("later", torch.triu(torch.full((tokens, tokens), float("-inf")), 1))
+        super().__init__()
+        for name in ("query", "key", "value", "output", "expand", "contract"):
+            setattr(self, name, torch.nn.Parameter(tensors[name]))
+        self.biases = torch.nn.ParameterDict(below(tensors, "biases."))
+        self.norms = norms(tensors, 2)
+        self.pattern, self.attention, self.neurons, self.mlp = (torch.nn.Identity() for _ in range(4))
+
+    def forward(self, stream):
+        before_attention, before_mlp = list(self.norms) or [torch.nn.Identity()] * 2
+        stream = stream + self.attention(self.attend(before_attention(stream)))
+        neurons = self.neurons(activation(self.times(before_mlp(stream), "expand")))
+        return stream + self.mlp(self.times(neurons, "contract"))
+
+    def times(self, x, name):
+        return plus(x @ getattr(self, name), self.biases[name] if name in self.biases else None)
+
+    def attend(self, stream):
+        rows, tokens, _ = stream.shape
+        queries, keys, values = (
+            self.times(stream, name).reshape(rows, tokens, HEADS, -1) for name in ("query", "key", "value")
+        )
+        scores = torch.einsum("rqhc,rkhc->rhqk", queries, keys) / queries.shape[-1] ** 0.5
+        later = torch.triu(torch.full((tokens, tokens), float("-inf"), device=scores.device), 1)
+        pattern = self.pattern(torch.softmax(scores + later, dim=-1))
+        return self.times(torch.einsum("rhqk,rkhc->rqhc", pattern, values).reshape(rows, tokens, -1), "output")
+
+
+class Network(torch.nn.Module):
+    """A causal transformer on the variables and mostly "=", whose embedding is its position; the last is read out.
+
+    `stream` is what the layers read and write, before the first of them, for hooks.
+    """
+
+    def __init__(self, tensors):
+        super().__init__()
+        self.embed, self.positions, self.readout = (
+            torch.nn.Parameter(tensors[name]) for name in ("embed", "positions", "readout")
+        )
+        self.bias = torch.nn.Parameter(tensors["bias"]) if "bias" in tensors else None
+        self.stream = torch.nn.Identity()
+        self.layers = torch.nn.ModuleList(Layer(below(tensors, f"layers.{k}.")) for k in range(DEPTH))
+        self.norms = norms(tensors, 1)
 
     def forward(self, rows):
-        w = self.weights
-        inputs = w["embed"][rows] + w["positions"][:-1]
-        stream = torch.cat([inputs, torch.zeros_like(inputs[:, :1]) + w["positions"][-1]], 1)
-        for layer in (f"layers_{k}_" for k in range(DEPTH)):
-            stream = stream + self.attend(self.layer_norm(stream, layer + "norms_0_"), layer)
-            neurons = torch.relu(self.times(self.layer_norm(stream, layer + "norms_1_"), layer, "expand"))
-            stream = stream + self.times(neurons, layer, "contract")
-        return self.plus(self.layer_norm(stream[:, -1], "norms_0_") @ w["readout"], "bias")
-
-    def times(self, x, layer, name):
-        return self.plus(x @ self.weights[layer + name], layer + "biases_" + name)
-
-    def attend(self, stream, layer):
-        rows, tokens, width = stream.shape
-        queries, keys, values = (
-            self.times(stream, layer, name).reshape(rows, tokens, HEADS, width // HEADS)
-            for name in ("query", "key", "value")
-        )
-        scores = torch.einsum("rqhc,rkhc->rhqk", queries, keys) / (width // HEADS) ** 0.5
-        shares = torch.softmax(scores + self.later, dim=-1)
-        mixed = torch.einsum("rhqk,rkhc->rqhc", shares, values).reshape(rows, tokens, width)
-        return self.times(mixed, layer, "output")
+        inputs = self.embed[rows] + self.positions[: len(VARIABLES)]
+        behind = self.positions[len(VARIABLES) :]
+        stream = self.stream(torch.cat([inputs, torch.zeros_like(inputs[:, : len(behind)]) + behind], 1))
+        for layer in self.layers:
+            stream = layer(stream)
+        last = stream[:, -1]
+        for norm in self.norms:
+            last = norm(last)
+        return plus(last @ self.readout, self.bias)
 '''
 """`Transformer.forward` in PyTorch."""

@@ -1,0 +1,1 @@
+"""Other people's networks: what can be called, tables of logits, and files of weights."""
