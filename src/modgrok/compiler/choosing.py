@@ -12,16 +12,21 @@ from jaxtyping import Int
 
 from modgrok.algebra.expression import Tree, variable_names, variables
 from modgrok.algebra.field import is_prime
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import InputError
-from modgrok.compiler.exact_weights import Kernel, exact_width, full_kernel, short_kernel
+from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep
+from modgrok.compiler.exact_weights import AnyKernel, exact_width, full_kernel, short_kernel
 from modgrok.compiler.margins import step_margin
 from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
 from modgrok.compiler.planner import prime_powers
 from modgrok.compiler.steps import Plan, Step, sum_step
-from modgrok.separable import Witness, decide, decide_grouped
+from modgrok.compiler.structured import LARGEST_PAIRING, cyclic_logarithms, product_plans, structured_plans
+from modgrok.separable import Witness, decide, decide_group, decide_grouped
 from modgrok.separable.decision import steps_of
+from modgrok.separable.reductions.finite_groups import latin_verdict
 from modgrok.separable.reductions.orders import AnyOrder
 from modgrok.separable.reductions.products import as_cyclic, product_verdict
 
@@ -41,7 +46,7 @@ MOST_PARTS = 4
 """Up to how many powers of primes all ways to group them are compared; more are kept together or all apart."""
 
 
-def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
+def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, list[AnyKernel]]:
     """The plan with the fewest neurons, and the frequencies of its steps.
 
     Candidates: the expression as typed, and its expansion into monomials, modulo the number itself or modulo coprime
@@ -57,7 +62,7 @@ def best_plan(tree: Tree, modulus: int, frequencies: str | int) -> tuple[Plan, l
 
 class Candidate(NamedTuple):
     plan: Plan
-    kernels: list[Kernel]
+    kernels: list[AnyKernel]
     width: int
 
     @property
@@ -65,7 +70,7 @@ class Candidate(NamedTuple):
         return sum(step.terms > 1 for step in self.plan.steps)
 
 
-def narrowest(candidates: Sequence[Candidate]) -> tuple[Plan, list[Kernel]]:
+def narrowest(candidates: Sequence[Candidate]) -> tuple[Plan, list[AnyKernel]]:
     best = min(candidates, key=lambda candidate: (candidate.width, len(candidate.plan.steps)))
     return best.plan, best.kernels
 
@@ -167,43 +172,68 @@ def product_witnesses(table: Int[np.ndarray, "p ..."], effort: float) -> list[Wi
     return [as_cyclic(verdict.witness)] if verdict is not None and verdict.witness is not None else []
 
 
-def table_witnesses(table: Int[np.ndarray, "p ..."], values: int) -> list[Witness]:
-    """What is found for a table of which nothing else is known: over cyclic groups if that is easy, over others, and
-    over cyclic groups with all effort."""
-    return (
-        list(any_witnesses(table, values, DECISION_EFFORT))
-        or product_witnesses(table, DECISION_EFFORT)
-        or list(any_witnesses(table, values, TABLE_EFFORT))
-    )
+def best_table_plan(function: Function, frequencies: str | int | None) -> tuple[Plan, list[AnyKernel]]:
+    """The narrowest network for a word in a group, an expression over a field, or a function that is known by its
+    table alone: by the witness that the decision finds, or by looking it up where it finds none.
 
-
-def best_table_plan(function: Function, frequencies: str | int) -> tuple[Plan, list[Kernel]]:
-    """The narrowest expert for a function that is known by its table alone, from the witness that the decision finds.
-
-    Cells that are unknown get what the witness says. An `InputError` where no witness is found.
+    Cells that are unknown get what the witness says. Without `frequencies` all are used in cyclic groups, and the
+    fewest elsewhere.
     """
-    names, sizes, values = function.variables, function.sizes, function.values
-    if len(sizes) == 1:
-        lookup = sum_step((0,), [np.maximum(function.table, 0)], values, f"g({names[0]})", kind="relabel")
-        plans = [Plan(names, sizes, (lookup,))]
+    if function.written is not None and isinstance(function.structure, Group | Field):
+        usual = usual_frequencies(function)
+        plans = list(structured_plans(function, codes="minimal" in (frequencies, frequencies is None and usual)))
+    elif len(function.sizes) == 1:
+        lookup = sum_step(
+            (0,), [np.maximum(function.table, 0)], function.values, f"g({function.variables[0]})", kind="relabel"
+        )
+        plans, usual = [Plan(function.variables, function.sizes, (lookup,))], "all"
     else:
-        plans = [
-            plan_from_witness(names, sizes, values, witness, fold=fold)
-            for witness in table_witnesses(function.table, values)
-            for fold in (True, False)
-        ]
+        plans, usual = witness_table_plans(function)
     if not plans:
-        form = " + ".join(f"g{s}" for s in range(1, len(sizes) + 1))
+        plans, usual = list(structured_plans(function)), "minimal"
+    if not plans:
+        form = " + ".join(f"g{s}" for s in range(1, len(function.sizes) + 1))
         raise InputError(
             f"{function.title} is not known to be h({form}) over a cyclic group of order up to "
-            f"{2 * max(*sizes, values)} or a small product of such, as compiling a table needs; train a network on it, "
-            "or give a polynomial"
+            f"{2 * max(*function.sizes, function.values)} or a small product of such, and too large to be looked up "
+            f"({LARGEST_LOOKUP:,} cells, {LARGEST_PAIRING:,} of them but for the last variable); train a network on it"
         )
-    return narrowest([priced(plan, frequencies) for plan in plans])
+    return narrowest([priced(plan, usual if frequencies is None else frequencies) for plan in plans])
 
 
-def choose_kernel(step: Step, frequencies: str | int) -> Kernel:
+def usual_frequencies(function: Function) -> str:
+    """What a word or an expression gets where nobody says: as modulo a number, all of them, in cyclic groups."""
+    cyclic = isinstance(function.structure, Group) and cyclic_logarithms(function.structure.table) is not None
+    prime = isinstance(function.structure, Field) and function.structure.degree == 1
+    return "all" if cyclic or prime else "minimal"
+
+
+def witness_table_plans(function: Function) -> tuple[list[Plan], str]:
+    """Plans for a table of which nothing else is known, and the frequencies that they usually have.
+
+    By a witness over cyclic groups if that is easy to find, over products of these, over any group (or looked up, where
+    that is narrower), and over cyclic groups with all effort.
+    """
+    table, values = function.table, function.values
+    latin = latin_verdict(table)
+    found: list[Witness] = []
+    if latin is None or latin.witness is None or latin.witness.commutes:
+        found = list(any_witnesses(table, values, DECISION_EFFORT)) or product_witnesses(table, DECISION_EFFORT)
+    if not found and table.ndim == 2:
+        over = (latin or decide_group(table, effort=DECISION_EFFORT)).witness
+        if over is not None:
+            return [*product_plans(function, over), *structured_plans(function)], "minimal"
+    return [
+        plan_from_witness(function.variables, function.sizes, values, witness, fold=fold)
+        for witness in found or any_witnesses(table, values, TABLE_EFFORT)
+        for fold in (True, False)
+    ], "all"
+
+
+def choose_kernel(step: Step, frequencies: str | int) -> AnyKernel:
     """The frequencies of one step: at least as many as asked for, and enough to rank every class right."""
+    if isinstance(step, CodedStep):
+        return step.coded.kernel(step, frequencies)
     if frequencies == "all":
         return full_kernel(step.order)
     fewest = 1 if frequencies == "minimal" else int(frequencies)

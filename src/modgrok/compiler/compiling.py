@@ -16,10 +16,13 @@ import numpy as np
 
 from modgrok.algebra.expression import Tree
 from modgrok.algebra.field import exp_table
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
+from modgrok.algebra.groups import GroupLike
 from modgrok.base.errors import FaultError, InputError
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
-from modgrok.compiler.exact_weights import Kernel, exact_expert
+from modgrok.compiler.codes import CodeKernel
+from modgrok.compiler.exact_weights import AnyKernel, exact_expert
 from modgrok.compiler.margins import ExpertMargin, expert_margins
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import AMPLITUDES, random_product, random_sum
@@ -35,9 +38,10 @@ DTYPES = ("float32", "float64")
 
 @dataclass(frozen=True)
 class ExactSettings:
-    """`frequencies` is "all" (exact one-hot), "minimal" (fewest neurons that are right), or a number."""
+    """`frequencies` is "all" (exact one-hot), "minimal" (fewest neurons that are right), or a number; None for what is
+    usual: all of them but in groups that are not cyclic and in tables that are looked up."""
 
-    frequencies: str | int = "all"
+    frequencies: str | int | None = "all"
     dtype: str = "float64"
 
 
@@ -60,6 +64,8 @@ def compile(
     function: FunctionLike,
     mod: int | None = None,
     *,
+    group: GroupLike | None = None,
+    field: int | Field | None = None,
     method: str = "exact",
     frequencies: str | int | None = None,
     dtype: str | None = None,
@@ -69,15 +75,18 @@ def compile(
     normalisation: str | None = None,
     seed: int | None = None,
 ) -> Network:
-    """A network with closed-form weights for a polynomial, or for a table that is h(g1 + g2) in disguise.
+    """A network with closed-form weights for a polynomial, a word in a group, an expression over a field, or a table.
 
     Args:
         function: a polynomial such as "2n1^4 n2 + n1^2 n2^2", which may end with its modulus; or a table: an
             array, the path of a .csv, .npy or .parquet file, or a Python function.
         mod: the modulus, any number of at least 2; of a table, how many values it has.
+        group: the finite group of a word such as "a b a^-1": "S5", say, or an `mg.group`.
+        field: the number of elements of the finite field of an expression: 81, say.
         method: "exact" designs the phases, has no error and is proved; "paper" draws them at random, as published.
-        frequencies: of exact: "all" (exact one-hot outputs, the default), "minimal" (fewest neurons that are right
-            everywhere), or a number.
+        frequencies: of exact: "all" (exact one-hot outputs), "minimal" (fewest neurons that are right everywhere), or a
+            number; in groups that is how many numbers a code has. By default all, but minimal in groups that are not
+            cyclic, in fields that are not prime, and for tables that are looked up.
         dtype: "float32" or "float64"; by default float64 for exact and float32 for paper.
         mul_width, add_width: of paper: neurons of a product (500) and of a sum (2000).
         beta: of paper: inverse temperature between experts (100).
@@ -89,6 +98,8 @@ def compile(
 
     >>> compile("n1 n2 + 3", mod=7, frequencies="minimal")
     <Network: n1 n2 + 3 mod 7, exact circuit, 6 neurons>
+    >>> compile("a b", group="S5")
+    <Network: a b in S5, exact circuit, 5 neurons>
     >>> compile(lambda a, b: (a + 2 * b) ** 2, mod=7).summary()
     'function 1d9846 (7 × 7 → 7), exact circuit, 13 neurons'
     """
@@ -114,9 +125,12 @@ def compile(
             f"{unknown[0]} belongs to method {other}, but the method is {method}; its settings are "
             f"{', '.join(known[method])}"
         )
-    found = read_function(function, mod)
+    found = read_function(function, mod, group=group, field=field)
     if method == "exact":
-        return (compile_table if found.tree is None else compile_exact)(found, mod, ExactSettings(**given))
+        if found.tree is None:
+            texts = (function,) if found.written is not None and isinstance(function, str) else ()
+            return compile_table(found, mod, ExactSettings(**{"frequencies": None, **given}), *texts)
+        return compile_exact(found, mod, ExactSettings(**given))
     if found.tree is None:
         raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
     return compile_paper(found, mod, PaperSettings(**given))
@@ -153,7 +167,7 @@ def compile_exact(expression: str | Function, mod: int | None = None, settings: 
     settings = settings or ExactSettings()
     check_exact_settings(settings)
     function, tree = read_expression(expression, mod)
-    plan, kernels = best_plan(tree, function.values, settings.frequencies)
+    plan, kernels = best_plan(tree, function.values, settings.frequencies or "all")
     return given_out(exact_network(plan, kernels, function, settings), function.source, modulus=mod)
 
 
@@ -165,15 +179,27 @@ def read_expression(expression: str | Function, mod: int | None) -> tuple[Functi
     return function, function.tree
 
 
-def compile_table(function: Function, mod: int | None = None, settings: ExactSettings | None = None) -> Network:
-    """One expert for a function that is known by its table alone, where the decision finds a witness; proved."""
-    settings = settings or ExactSettings()
+def compile_table(
+    function: Function, mod: int | None = None, settings: ExactSettings | None = None, *texts: str
+) -> Network:
+    """A word in a group, an expression over a field, or a function that is known by its table alone; proved.
+
+    A table has one expert, by the witness that the decision finds; where it finds none, the table is looked up, and the
+    method says so. `texts` are what was typed, for the kernel.
+    """
+    settings = settings or ExactSettings(frequencies=None)
     check_exact_settings(settings)
     plan, kernels = best_table_plan(function, settings.frequencies)
-    return given_out(exact_network(plan, kernels, function, settings))
+    if settings.frequencies is None:
+        settings = replace(settings, frequencies="all" if all(kernel.exact for kernel in kernels) else "minimal")
+    network = exact_network(plan, kernels, function, settings)
+    if any(step.kind == "lookup" for step in plan.steps):
+        note = f"the table is looked up: nothing narrower is known for its {function.cells:,} cells"
+        network = replace(network, method="lookup", notes=(*network.notes, note))
+    return given_out(network, *texts)
 
 
-def exact_network(plan: Plan, kernels: list[Kernel], function: Function, settings: ExactSettings) -> Network:
+def exact_network(plan: Plan, kernels: list[AnyKernel], function: Function, settings: ExactSettings) -> Network:
     """The network of a plan, with margins that rounding should not use up; nothing is proved of it yet."""
     kernels, experts, margins, dtype, notes = enough_margin(plan, kernels, settings.dtype)
     betas = np.array([expert.beta for expert in margins])
@@ -182,11 +208,12 @@ def exact_network(plan: Plan, kernels: list[Kernel], function: Function, setting
         replace(about, frequencies=tuple(kernel.frequencies.tolist()), margin=expert.margin, beta=expert.beta)
         for about, kernel, expert in zip(network.plan, kernels, margins, strict=True)
     )
-    claims = claims_of(plan, kernels) if needs_claims(kernel_circuit(network)) else ()
+    waves = not any(isinstance(kernel, CodeKernel) for kernel in kernels)
+    claims = claims_of(plan, kernels) if waves and needs_claims(kernel_circuit(network)) else ()
     return replace(network, plan=steps, notes=tuple(notes), claims=claims)
 
 
-def claims_of(plan: Plan, kernels: Sequence[Kernel]) -> tuple[Claim, ...]:
+def claims_of(plan: Plan, kernels: Sequence[AnyKernel]) -> tuple[Claim, ...]:
     """What every step is said to compute: hints for the kernel, which believes none of it."""
     return tuple(
         Claim(
@@ -222,7 +249,7 @@ def given_out(network: Network, *texts: str, modulus: int | None = None) -> Netw
 def check_exact_settings(settings: ExactSettings) -> None:
     check_dtype(settings.dtype)
     frequencies = settings.frequencies
-    if not (frequencies in ("all", "minimal") or (isinstance(frequencies, int) and frequencies >= 1)):
+    if not (frequencies in (None, "all", "minimal") or (isinstance(frequencies, int) and frequencies >= 1)):
         raise InputError(f"frequencies must be all, minimal or a number of at least 1, got {frequencies!r}")
 
 
@@ -232,8 +259,8 @@ def check_dtype(dtype: str) -> None:
 
 
 def enough_margin(
-    plan: Plan, kernels: list[Kernel], dtype: str
-) -> tuple[list[Kernel], list[Expert], list[ExpertMargin], str, list[str]]:
+    plan: Plan, kernels: list[AnyKernel], dtype: str
+) -> tuple[list[AnyKernel], list[Expert], list[ExpertMargin], str, list[str]]:
     """Kernels, experts, margins and dtype; more frequencies and then float64 where rounding could use a margin up."""
     notes: list[str] = []
     while True:
@@ -243,7 +270,7 @@ def enough_margin(
         if weakest is None:
             return kernels, experts, margins, dtype, notes
         if not kernels[weakest].exact:
-            count = 2 * len(kernels[weakest].frequencies)
+            count = 2 * kernels[weakest].count
             notes.append(f"{dtype} is not enough with fewer than {count} frequencies in expert {weakest + 1}")
             kernels = [
                 choose_kernel(step, count) if k == weakest else kernel

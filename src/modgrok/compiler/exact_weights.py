@@ -24,11 +24,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.base.errors import InputError
+from modgrok.compiler.codes import CodeKernel
 from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, real_design
 from modgrok.compiler.random_weights import check_size
 from modgrok.compiler.steps import ABSORBED, Step
@@ -51,6 +53,10 @@ class Kernel:
     offset: float
     exact: bool
 
+    @property
+    def count(self) -> int:
+        return len(self.frequencies)
+
     def waves(self) -> Iterator[tuple[int, float]]:
         """Each frequency with its weight."""
         return zip(self.frequencies.tolist(), self.weights.tolist(), strict=True)
@@ -60,6 +66,10 @@ class Kernel:
         np.add.at(spectrum, self.frequencies, self.weights / 2)
         np.add.at(spectrum, -self.frequencies % self.order, self.weights / 2)
         return self.offset + np.fft.fft(spectrum).real
+
+
+AnyKernel: TypeAlias = Kernel | CodeKernel
+"""How a step is computed: by waves over a cyclic group, or by codes."""
 
 
 @lru_cache(maxsize=256)
@@ -106,8 +116,10 @@ def frequency_design(step: Step, frequency: int) -> Design:
     return real_design(step.terms) if real else best_design(step.terms)
 
 
-def exact_width(step: Step, kernel: Kernel) -> int:
+def exact_width(step: Step, kernel: AnyKernel) -> int:
     """Hidden neurons that `exact_expert` will use."""
+    if isinstance(kernel, CodeKernel):
+        return kernel.expert.width
     if is_constant(step):
         return 1
     designs = [frequency_design(step, f) for f in kernel.frequencies.tolist()]
@@ -124,8 +136,10 @@ def is_constant(step: Step) -> bool:
     return bool((step.tables == step.tables[:, :1]).all())
 
 
-def exact_expert(step: Step, kernel: Kernel) -> Expert:
+def exact_expert(step: Step, kernel: AnyKernel) -> Expert:
     """Weights in float64 whose logits are K(t - q) summed over the fibres of h, with zero handled as above."""
+    if isinstance(kernel, CodeKernel):
+        return kernel.expert
     if step.absorbed is not None and step.terms == 1:
         raise InputError("a step with one input needs no absorbing element; write it as a sum of one term")
     width = exact_width(step, kernel)

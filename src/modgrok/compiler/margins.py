@@ -32,7 +32,8 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float
 
-from modgrok.compiler.exact_weights import ZERO_VOTE, Kernel, constant_row, is_constant, zero_residue
+from modgrok.compiler.codes import CodeKernel
+from modgrok.compiler.exact_weights import ZERO_VOTE, AnyKernel, Kernel, constant_row, is_constant, zero_residue
 from modgrok.compiler.steps import Plan, Step
 from modgrok.networks.circuit import Expert
 
@@ -55,7 +56,7 @@ class ExpertMargin:
 
 def expert_margins(
     plan: Plan,
-    kernels: Sequence[Kernel],
+    kernels: Sequence[AnyKernel],
     experts: Sequence[Expert],
     dtype: str,
     betas: Sequence[float] | None = None,
@@ -116,12 +117,14 @@ def logit_bound(expert: Expert, leaks: Sequence[float | None], unit: float) -> f
     return float((off @ np.abs(np.asarray(expert.readout))).max())
 
 
-def step_margin(step: Step, kernel: Kernel) -> tuple[float, float]:
+def step_margin(step: Step, kernel: AnyKernel) -> tuple[float, float]:
     """(smallest correct logit minus best wrong one, largest logit in size) over all inputs, in real arithmetic.
 
     With no input zero the logits are K(t - t') summed over the t' in each fibre of h; with some input zero
     they depend only on how many are not.
     """
+    if isinstance(kernel, CodeKernel):
+        return kernel.margin, kernel.largest
     if is_constant(step):
         return 1.0, 1.0
     margin, largest = _injective(step, kernel) if _is_injective(step) else _by_fibres(step, kernel)

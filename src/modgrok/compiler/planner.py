@@ -37,6 +37,7 @@ from modgrok.algebra.expression import (
     Sum,
     Tree,
     Variable,
+    no_polynomial,
     occurring,
     to_text,
     variable_names,
@@ -131,6 +132,8 @@ class Planner:
                 return self.combine([self.signal(term, m) for term in terms], np.add, m, partial(self.add, m=m))
             case Product(factors):
                 return self.product(factors, m)
+            case _:
+                raise no_polynomial(tree)
 
     def product(self, factors: Sequence[Tree], m: int) -> Signal:
         """A product, of which a coefficient c asks less: c·x modulo m depends on x modulo m / gcd(c, m) alone."""

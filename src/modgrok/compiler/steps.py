@@ -51,6 +51,11 @@ class Step:
         return len(self.inputs)
 
     @property
+    def group_order(self) -> int | None:
+        """Of the group that it is computed in; None where there is none."""
+        return self.order
+
+    @property
     def symbols(self) -> int:
         """Of the longest alphabet that it reads."""
         return int(self.tables.shape[1])
@@ -76,7 +81,7 @@ class Plan:
     def describe(self, step: Step, width: int) -> ExpertPlan:
         """What an expert of that width computes, for printing and for the network's file."""
         inputs = tuple(self.wire_name(wire) for wire in step.inputs)
-        return ExpertPlan(step.kind, step.text, inputs, width, step.order, step.absorbed is not None)
+        return ExpertPlan(step.kind, step.text, inputs, width, step.group_order, step.absorbed is not None)
 
 
 def filled(tables: Sequence[Table]) -> Int[np.ndarray, "term p"]:

@@ -1,0 +1,367 @@
+"""Plans for words in finite groups, for expressions over finite fields, and for tables that nothing is known of.
+
+**Words.** A word is a row of factors, each a wire with a table that says which element every symbol stands for. Factors
+side by side on one wire are one factor; then two neighbours at a time meet in an expert, in an order that gives the
+fewest: from the left, from the right, or in halves, where a b a b is the square of one wire. Where the same wire stands
+on both sides of another, as in a b a⁻¹, one expert may be narrower than two (`codes`). A cyclic group is one of sums.
+
+**Fields.** The sum of two elements of GF(p^k) is a product in the group Z_p^k, and their product a sum of logarithms
+modulo q - 1, with zero absorbing, as modulo a prime. Whatever happens to one wire alone is a table and costs no neuron.
+
+**Tables.** A product in a group, whatever its elements are called, is one. Other tables of two variables are looked up
+in one expert. Of more, the first two become one, a number for every pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache, reduce
+from itertools import product
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from jaxtyping import Int
+
+from modgrok.algebra.expression import (
+    Generator,
+    Integer,
+    Negation,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    Tree,
+    Variable,
+    to_text,
+)
+from modgrok.algebra.fields import Field
+from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group, powers_of
+from modgrok.algebra.representations import Representation, real_irreducibles
+from modgrok.algebra.structures import Structure
+from modgrok.base.errors import InputError
+from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, GroupProduct, Lookup, Pairing
+from modgrok.compiler.planner import Signal
+from modgrok.compiler.steps import Plan, Step, Table, needed, sum_step
+from modgrok.separable.verdict import Witness
+
+Cut: TypeAlias = Callable[[int], int]
+"""Where a row of so many factors is cut in two."""
+CUTS: tuple[Cut, ...] = (lambda count: count - 1, lambda count: 1, lambda count: count // 2)
+LARGEST_PAIRING = 1 << 14
+"""Pairs that one wire may carry."""
+
+
+class Wires:
+    """Steps as they are made, equal ones once."""
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.order = function, function.values
+        self.names = function.variables
+        self.alphabets = list(function.sizes)
+        self.steps: list[Step] = []
+        self.made: dict[tuple[Any, ...], Signal] = {}
+
+    def share(self, step: Step) -> Signal:
+        after = getattr(getattr(step, "coded", None), "after", None)
+        key = (step.kind, step.inputs, step.tables.tobytes(), None if after is None else after.tobytes())
+        if key not in self.made:
+            self.steps.append(step)
+            self.alphabets.append(step.classes)
+            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text)
+        return self.made[key]
+
+    def plan(self, result: Signal, *, fold: bool = True) -> Plan:
+        """The plan whose last expert puts out `result`; its table goes into the last readout, or is looked up."""
+        steps, last = list(self.steps), len(self.alphabets) - 1
+        identical = np.array_equal(result.table, np.arange(self.order))
+        if result.wire == last >= len(self.names) and (fold or identical):
+            step, table = steps[-1], result.table
+            absorbed = None if step.absorbed is None else int(table[step.absorbed])
+            steps[-1] = replace(step, outputs=table[step.outputs], absorbed=absorbed, text=result.text)
+        else:
+            wire = 0 if result.wire is None else result.wire
+            table = np.broadcast_to(result.table, self.alphabets[wire])
+            steps.append(lookup_step((wire,), table, self.order, result.text))
+        return Plan(self.names, self.function.sizes, needed(steps, len(self.names)))
+
+
+def numbered(function: Function) -> dict[int, int]:
+    """The wire of every variable by its number: n3 and c have 3."""
+    return {"abc".index(name) + 1 if name in "abc" else int(name[1:]): k for k, name in enumerate(function.variables)}
+
+
+def lookup_step(inputs: tuple[int, ...], answers: Int[np.ndarray, "..."], classes: int, text: str) -> Step:
+    sizes = answers.shape
+    tables = np.zeros((len(inputs), max(sizes)), dtype=np.int64)
+    for row, size in zip(tables, sizes, strict=True):
+        row[:size] = np.arange(size)
+    own = np.arange(classes)
+    kind = "relabel" if len(inputs) == 1 else "lookup"
+    return CodedStep(kind, text, inputs, classes, tables, own, classes, coded=Lookup(np.asarray(answers)))
+
+
+# ------------------------------------------------------------------------------------------------------- groups
+
+
+class Words(Wires):
+    """The planner of words in a group; `cut` says in which order factors meet."""
+
+    def __init__(self, function: Function, group: Group, cut: Cut, *, sandwich: bool, waves: bool) -> None:
+        super().__init__(function)
+        self.group, self.cut, self.sandwich = group, cut, sandwich
+        self.logarithms = cyclic_logarithms(group.table) if waves else None
+        self.wires = numbered(function)
+
+    def factors(self, tree: Tree) -> list[Signal]:
+        """The word of an expression, neighbours on one wire put together."""
+        match tree:
+            case Variable(index):
+                wire = self.wires[index]
+                return [Signal(wire, np.arange(self.group.order), self.names[wire])]
+            case Product(parts):
+                return self.reduced([signal for part in parts for signal in self.factors(part)])
+            case Quotient(numerator, denominator):
+                return self.reduced([*self.factors(numerator), *self.inverted(self.factors(denominator))])
+            case Power(base, exponent):
+                inner = self.factors(base)
+                if exponent == -1:
+                    return self.inverted(inner)
+                joint = self.joint(inner)
+                text = f"{joint.text}^{exponent}" if joint.text.isalnum() else f"({joint.text})^{exponent}"
+                return self.reduced([joint.relabelled(self.powers(joint.table, exponent), text, "")])
+            case _:
+                raise InputError(f"words in groups are products, inverses and powers, got {to_text(tree)}")
+
+    def powers(self, table: Table, exponent: int) -> Table:
+        return np.asarray(self.group.power(table, exponent))
+
+    def inverted(self, signals: Sequence[Signal]) -> list[Signal]:
+        return [signal.relabelled(self.group.inverses[signal.table], inverse_text(signal.text), "")
+                for signal in reversed(signals)]  # fmt: skip
+
+    def reduced(self, signals: Sequence[Signal]) -> list[Signal]:
+        """Without factors that are always the identity; neighbours on one wire are one, constants go to a neighbour."""
+        done: list[Signal] = []
+        ordered = sorted(signals, key=lambda signal: -1 if signal.wire is None else signal.wire)
+        for signal in ordered if self.group.is_abelian else signals:
+            while done and (done[-1].wire == signal.wire or None in (done[-1].wire, signal.wire)):
+                before = done.pop()
+                table = np.asarray(self.group.multiply(before.table, signal.table))
+                wire = before.wire if signal.wire is None else signal.wire
+                signal = Signal(wire, table, f"{before.text} {signal.text}".strip())
+            if (signal.table == signal.table[0]).all():
+                signal = Signal(None, signal.table[:1], signal.text)
+            if signal.wire is not None or signal.table[0] != 0:
+                done.append(signal)
+        return done
+
+    def joint(self, signals: Sequence[Signal]) -> Signal:
+        """One signal for a word, by experts of two factors."""
+        signals = self.reduced(signals)
+        if not signals:
+            return Signal(None, np.zeros(1, dtype=np.int64), "1")
+        if len(signals) == 1:
+            return signals[0]
+        if self.sandwich and len(signals) == 3 and signals[0].wire == signals[2].wire:
+            return self.meet(signals[0], signals[1], signals[2])
+        at = self.cut(len(signals))
+        halves = [self.joint(signals[:at]), self.joint(signals[at:])]
+        together = self.reduced(halves)
+        return together[0] if len(together) < 2 else self.meet(*together)
+
+    def meet(self, left: Signal, right: Signal, after: Signal | None = None) -> Signal:
+        """The product of two wires, or of three factors of which the first and the last are on one wire."""
+        text = " ".join(signal.text for signal in (left, right, after) if signal is not None)
+        wires, order = (int(left.wire or 0), int(right.wire or 0)), self.group.order
+        if self.logarithms is not None:
+            step = sum_step(wires, [self.logarithms[left.table], self.logarithms[right.table]], order, text)
+            return self.share(replace(step, outputs=np.argsort(self.logarithms)))
+        coded = GroupProduct(self.group.representations, None if after is None else after.table)
+        tables = np.stack([left.table, right.table])
+        return self.share(CodedStep("group", text, wires, order, tables, np.arange(order), order, coded=coded))
+
+
+def inverse_text(text: str) -> str:
+    if text.endswith("^-1"):
+        return text[:-3]
+    return f"{text}^-1" if text.isalnum() else f"({text})^-1"
+
+
+def cyclic_logarithms(table: np.ndarray) -> Table | None:
+    """k for the k-th power of the first element that generates a cyclic group; None for other groups."""
+    order = len(table)
+    if not np.array_equal(table, table.T):
+        return None
+    for element in range(min(1, order - 1), order):
+        powers = powers_of(table, element)
+        if len(powers) == order:
+            return np.argsort(powers)
+    return None
+
+
+def word_plans(function: Function, group: Group, tree: Tree, codes: bool) -> Iterator[Plan]:
+    """Every order in which factors may meet; sums in cyclic groups by waves, and with `codes` by these as well."""
+    for cut, sandwich, waves in product(CUTS, (False, True), (True, False) if codes else (True,)):
+        planner = Words(function, group, cut, sandwich=sandwich, waves=waves)
+        result = planner.joint(planner.factors(tree))
+        for fold in (True, False):
+            yield planner.plan(result, fold=fold)
+
+
+def product_plans(function: Function, witness: Witness) -> Iterator[Plan]:
+    """h(g1 · g2) in a group that the decision has found behind a table; h in the readout, or looked up."""
+    planner, order = Wires(function), witness.group_order
+    tables = np.zeros((2, max(function.sizes)), dtype=np.int64)
+    for row, places in zip(tables, witness.g, strict=True):
+        row[: len(places)] = [place or 0 for place in places]  # none of them is missing
+    coded = GroupProduct(real_irreducibles(np.array(witness.products)))
+    first, second = function.variables
+    text = f"g1({first}) g2({second})"
+    signal = planner.share(CodedStep("group", text, (0, 1), order, tables, np.arange(order), order, coded=coded))
+    for fold in (True, False):
+        yield planner.plan(replace(signal, table=np.array(witness.h), text=f"h({text})"), fold=fold)
+
+
+# ------------------------------------------------------------------------------------------------------- fields
+
+
+class Polynomials(Wires):
+    """The planner of expressions over a finite field."""
+
+    def __init__(self, function: Function, field: Field) -> None:
+        super().__init__(function)
+        self.field, self.everything = field, np.arange(field.order)
+        self.wires = numbered(function)
+
+    def signal(self, tree: Tree) -> Signal:
+        match tree:
+            case Integer(value):
+                return self.constant(self.field.constant(value), str(value))
+            case Generator():
+                return self.constant(self.field.generator(), "t")
+            case Variable(index):
+                wire = self.wires[index]
+                return Signal(wire, self.everything, self.names[wire])
+            case Negation(operand):
+                inner = self.signal(operand)
+                return inner.relabelled(np.asarray(self.field.negate(inner.table)), to_text(tree), "")
+            case Power(base, exponent):
+                inner = self.signal(base)
+                table = inner.table if exponent >= 0 else self.inverse(inner.table)
+                return inner.relabelled(np.asarray(self.field.power(table, abs(exponent))), to_text(tree), "")
+            case Quotient(numerator, denominator):
+                return self.signal(Product((numerator, Power(denominator, -1))))
+            case Sum(terms):
+                return self.combined(
+                    [self.signal(term) for term in terms], self.field.add, 0, self.added, to_text(tree)
+                )
+            case Product(factors):
+                signals = [self.signal(factor) for factor in factors]
+                return self.combined(signals, self.field.multiply, 1, self.multiplied, to_text(tree))
+            case _:
+                raise InputError(f"expressions over fields are made of + - * / and powers, got {to_text(tree)}")
+
+    def constant(self, element: int, text: str) -> Signal:
+        return Signal(None, np.array([element]), text)
+
+    def inverse(self, table: Table) -> Table:
+        """0 stands for the inverse of 0, which does not exist: those cells are unknown."""
+        return np.where(table == 0, 0, np.asarray(self.field.inverse(np.maximum(table, 1))))
+
+    def combined(
+        self,
+        signals: Sequence[Signal],
+        operation: Callable[..., Any],
+        neutral: int,
+        meet: Callable[[Signal, Signal], Signal],
+        text: str,
+    ) -> Signal:
+        """Signals on one wire are one; the rest meet two at a time; a constant changes a table at the end."""
+        merged: dict[int | None, Signal] = {None: self.constant(neutral, "")}
+        for signal in signals:
+            varies = bool((signal.table != signal.table[0]).any())
+            wire = signal.wire if varies else None
+            table = signal.table if varies else signal.table[:1]
+            if wire in merged:
+                table = np.asarray(operation(merged[wire].table, table))
+            merged[wire] = Signal(wire, table, signal.text)
+        fixed = merged.pop(None)
+        if neutral == 1 and fixed.table[0] == 0:
+            return fixed
+        varying = [signal for signal in merged.values() if (signal.table != signal.table[0]).any()]
+        for signal in merged.values():
+            if signal not in varying:
+                fixed = Signal(None, np.asarray(operation(fixed.table, signal.table[:1])), "")
+        if not varying:
+            return fixed
+        varying.sort(key=lambda signal: int(signal.wire or 0))
+        joint = reduce(meet, varying)
+        return replace(joint, table=np.asarray(operation(joint.table, fixed.table)), text=text)
+
+    def added(self, left: Signal, right: Signal) -> Signal:
+        text = f"{left.text} + {right.text}".replace("+ -", "- ")
+        wires, order = (int(left.wire or 0), int(right.wire or 0)), self.field.order
+        tables = [left.table, right.table]
+        if self.field.degree == 1:
+            return self.share(sum_step(wires, tables, order, text))
+        coded = GroupProduct(additive_representations(self.field))
+        return self.share(CodedStep("group", text, wires, order, np.stack(tables), self.everything, order, coded=coded))
+
+    def multiplied(self, left: Signal, right: Signal) -> Signal:
+        """Logarithms add modulo q - 1, and zero absorbs."""
+        text = " ".join(part if part.isalnum() else f"({part})" for part in (left.text, right.text))
+        wires, order = (int(left.wire or 0), int(right.wire or 0)), self.field.order
+        logarithms = np.stack([self.field.logarithms[signal.table] for signal in (left, right)])
+        exponentials = np.asarray(self.field.exponentials)
+        return self.share(Step("product", text, wires, order - 1, logarithms, exponentials, order, 0, rule="product"))
+
+
+@lru_cache(maxsize=32)
+def additive_representations(field: Field) -> tuple[Representation, ...]:
+    elements = np.arange(field.order)
+    return real_irreducibles(np.asarray(field.add(elements[:, None], elements)))
+
+
+def polynomial_plans(function: Function, field: Field, tree: Tree) -> Iterator[Plan]:
+    planner = Polynomials(function, field)
+    result = planner.signal(tree)
+    for fold in (True, False):
+        yield planner.plan(result, fold=fold)
+
+
+# ------------------------------------------------------------------------------------------------------- tables
+
+
+def lookup_plans(function: Function) -> Iterator[Plan]:
+    """The whole table in one expert, after the first variables have become one; nothing if that is too large."""
+    *first, last = function.sizes
+    if function.cells > LARGEST_LOOKUP or prod(first[:-1] or [1]) * (first[-1] if first else 1) > LARGEST_PAIRING:
+        return
+    planner = Wires(function)
+    wire, size = 0, function.sizes[0]
+    for k, other in enumerate(function.sizes[1:-1], start=1):
+        tables = np.zeros((2, max(size, other)), dtype=np.int64)
+        tables[0, :size], tables[1, :other] = np.arange(size), np.arange(other)
+        pairs, text = size * other, f"({', '.join(function.variables[: k + 1])})"
+        pairing = CodedStep(
+            "pairs", text, (wire, k), pairs, tables, np.arange(pairs), pairs, coded=Pairing((size, other))
+        )
+        wire, size = int(planner.share(pairing).wire or 0), pairs
+    answers = np.maximum(function.table, 0).reshape(size, -1) if len(function.sizes) > 1 else function.table
+    inputs = (wire, len(function.sizes) - 1) if len(function.sizes) > 1 else (0,)
+    name = f"f({', '.join(function.variables)})"
+    steps = [*planner.steps, lookup_step(inputs, np.maximum(answers, 0), function.values, name)]
+    yield Plan(function.variables, function.sizes, tuple(steps))
+
+
+def structured_plans(function: Function, *, codes: bool = True) -> Iterator[Plan]:
+    """All ways to compute a function that is written over a group or a field, or known by its table."""
+    structure: Structure = function.structure
+    if function.written is not None and isinstance(structure, Group):
+        yield from word_plans(function, structure, function.written, codes)
+    elif function.written is not None and isinstance(structure, Field):
+        yield from polynomial_plans(function, structure, function.written)
+    yield from lookup_plans(function)
