@@ -113,11 +113,11 @@ def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):
     shown = " ".join(capsys.readouterr().out.split())
     for words in ("n1 + n2 mod 5, transformer", "of 32 neurons active", "on the analytical form", "key frequencies ("):
         assert words in shown
-    assert "all but these" in shown and "not counted" not in shown
+    assert "without these" in shown and "left out" not in shown
 
 
 def test_the_command_says_which_rows_are_left_out(mlp, tmp_path, capsys):
     """A product modulo 5 has nine rows with a zero, which no wave answers: these accuracies are not the run's."""
     replace(mlp, function=read_function("n1 n2", 5)).save(tmp_path / "net.safetensors")
     assert main(["inspect", str(tmp_path / "net.safetensors")]) == 0
-    assert "not counted: 9 rows" in " ".join(capsys.readouterr().out.split())
+    assert "left out: 9 inputs" in " ".join(capsys.readouterr().out.split())

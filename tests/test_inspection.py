@@ -339,8 +339,8 @@ def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path):
     assert snapped.method == "snapped" and verify(snapped).accuracy == result["snapped"]["accuracy"]
     command.show(found, console, parser.parse_args([str(tmp_path / "run")]))
     shown = console.file.getvalue()
-    assert "phase law, median residual" in shown and "multiplicative" in shown
-    assert "snapped to one cosine per block: " in shown
+    assert "phase law, median error" in shown and "multiplicative" in shown
+    assert "replaced by its cosines it gets " in shown
     assert all(path.stat().st_size > 1000 for path in folder.glob("*.png"))
 
 

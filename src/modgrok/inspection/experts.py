@@ -17,11 +17,13 @@ from jaxtyping import Bool, Float
 
 from modgrok.algebra.expression import Tree, parse
 from modgrok.algebra.field import is_prime
+from modgrok.algebra.groups import Group
 from modgrok.base.errors import InputError
 from modgrok.base.results import plain
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.steps import Plan
+from modgrok.compiler.structured import cyclic_logarithms
 from modgrok.inspection.design import NearestDesign, nearest_design
 from modgrok.inspection.order import Labels, Order, natural_order, order_of
 from modgrok.inspection.snap import mean, snap
@@ -112,6 +114,18 @@ def snapped_network(network: Network, experts: Sequence[ExpertInspection]) -> Ne
     """The network with nothing left of its experts but one cosine per block."""
     snapped = replace(network.circuit, experts=tuple(snap(part.expert, part.waves) for part in experts))
     return Network.of_circuit(snapped, network.function, "snapped", plan=network.plan, settings=network.settings)
+
+
+def no_waves(network: Network) -> str | None:
+    """Why the weights of a network are no waves on one circle, so that it has no experts to inspect; or `None`."""
+    if not network.is_circuit:
+        return f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
+    if not network.function.square:
+        return f"{network.title} has other numbers of inputs and classes, so there is no one circle for its waves"
+    group = network.function.structure
+    if isinstance(group, Group) and network.function.written is not None and cyclic_logarithms(group.table) is None:
+        return f"{group.title} is not cyclic, so its weights are no waves: they are read by representation"
+    return None
 
 
 def inspect_expert(expert: Expert, orders: Sequence[Order]) -> ExpertInspection:

@@ -15,7 +15,7 @@ from jaxtyping import Bool, Float, Int
 
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result, percent, plain_object
-from modgrok.inspection.experts import inspect_experts, snapped_network, statistics
+from modgrok.inspection.experts import inspect_experts, no_waves, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
 from modgrok.inspection.order import Order, order_of
 from modgrok.inspection.snap import accuracies
@@ -132,15 +132,16 @@ def logits_measures(seen: LogitsView) -> dict[str, float]:
 
 
 def weight_measures(frame: Network, order: Order) -> dict[str, float]:
-    """The mean IPR of every model; the rest for circuits of experts."""
-    if frame.is_circuit:
+    """The mean IPR of every model; the rest for circuits of experts whose weights are waves."""
+    if no_waves(frame) is None:
         experts = inspect_experts(frame)
         found = statistics(experts)
         snapped = accuracies(snapped_network(frame, experts))[0]
         values = (found["common_frequency_share"], found["phase_residual_median"], snapped)
         return {"ipr": nan_for_none(found["ipr"])} | dict(zip(OF_WEIGHTS, map(nan_for_none, values), strict=True))
     blocks = host_blocks_of(frame)
-    return {"ipr": float(periodicity(blocks, order.places).mean())} | dict.fromkeys(OF_WEIGHTS, np.nan)
+    ipr = float(periodicity(blocks, order.places).mean()) if len(blocks.weights) else np.nan
+    return {"ipr": ipr} | dict.fromkeys(OF_WEIGHTS, np.nan)
 
 
 def nan_for_none(value: float | None) -> float:
@@ -168,8 +169,12 @@ def embedding_norms(network: Network, order: Order) -> Float[np.ndarray, "freque
 
 
 def embedding_along(network: Network, order: Order) -> Float[np.ndarray, "neuron place"]:
-    """The weights of every neuron for the first input, in the order of its places, or of residues if it has none."""
-    weights, place = np.asarray(host_blocks_of(network).weights[0]), np.asarray(order.places.place)[0]
+    """The weights of every neuron for the first input, in the order of its places, or of residues if it has none.
+
+    A network of which only logits are known has no neurons.
+    """
+    blocks, place = np.asarray(host_blocks_of(network).weights), np.asarray(order.places.place)[0]
+    weights = blocks[0] if len(blocks) else blocks.reshape(0, blocks.shape[-1])
     placed = np.flatnonzero(place >= 0)
     return weights[:, placed[np.argsort(place[placed])]] if len(placed) else weights
 

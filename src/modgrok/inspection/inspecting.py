@@ -22,10 +22,12 @@ from modgrok.inspection.experts import (
     ExpertInspection,
     input_names,
     inspect_experts,
+    no_waves,
     snapped_network,
     statistics,
 )
 from modgrok.inspection.film import Film
+from modgrok.inspection.group_view import GroupView, group_view
 from modgrok.inspection.inside import InsideView, inside_view
 from modgrok.inspection.logits import LogitsView, logits_view
 from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
@@ -66,6 +68,11 @@ class Inspection(Result):
         """Spectra of embedding and readout, neurons as functions of the inputs, attention."""
         return inside_view(self.network)
 
+    @cached_property
+    def in_group(self) -> GroupView | None:
+        """Logits and neurons by representation, where the function is a word in a group."""
+        return group_view(self.network)
+
     @property
     def order(self) -> str:
         """The order of residues in which weights are periodic; "mixed" if the experts of a circuit differ in it."""
@@ -75,6 +82,8 @@ class Inspection(Result):
         return orders[0] if len(orders) == 1 else "mixed"
 
     def summary(self) -> str:
+        if self.in_group is not None and self.in_group.shares is not None:
+            return self.in_group.summary()
         if self.snapped is None:
             return self.logits.summary()
         found = statistics(self.experts)
@@ -100,6 +109,7 @@ class Inspection(Result):
                 "nearest_design": experts[-1]["nearest_design"] if experts else None,
                 "experts": experts,
                 "logits": self.logits,
+                "in_group": self.in_group,
                 "inside": self.inside.to_json(),
                 "film": self.film,
                 "files": self.files,
@@ -113,16 +123,21 @@ class Inspection(Result):
             facts |= {
                 "neurons alive": f"{found['alive']} of {found['width']}",
                 "mean IPR, all / alive": f"{found['ipr']:.3f} / {found['ipr_alive']:.3f}",
-                "one common frequency": percent(found["common_frequency_share"], 1),
+                "neurons on one frequency": percent(found["common_frequency_share"], 1),
                 "snapped network": f"{percent(self.accuracy)} right",
             }
-        facts["logits on the analytical form"] = percent(self.logits.analytical_share, 1)
+        if self.in_group is not None:
+            facts["logits on the closed form"] = percent(self.in_group.closed_form_share, 1)
+        else:
+            facts["logits on the analytical form"] = percent(self.logits.analytical_share, 1)
         return html_table(facts, self.network.title)
 
     def but(self, **fields: Any) -> Inspection:
         """The same inspection with other fields; what was looked at already is kept."""
         other = replace(self, **fields)
-        other.__dict__.update({name: seen for name, seen in self.__dict__.items() if name in ("logits", "inside")})
+        other.__dict__.update(
+            {name: seen for name, seen in self.__dict__.items() if name in ("logits", "in_group", "inside")}
+        )
         return other
 
     def columns(self) -> dict[str, np.ndarray]:
@@ -140,6 +155,10 @@ class Inspection(Result):
     def plot_logits(self) -> Figure:
         """What the logits compute: shares by frequency, the mean logit around the right class, their spectrum."""
         return self._figure("logits")
+
+    def plot_representations(self) -> Figure:
+        """A word in a group: logits and neurons by representation, and the law of the neurons' factors."""
+        return self._figure("representations")
 
     def plot_spectra(self, expert: int | None = None) -> Figure:
         """Power by frequency: of every neuron of an expert, or of the embedding and readout of another model."""
@@ -199,11 +218,7 @@ def inspect_network(
     """
     if order not in ORDER_NAMES:
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
-    if not network.is_circuit:
-        why = f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
-        return Inspection(network, no_weights_view=why)
-    if not network.function.square:
-        why = f"{network.title} has other numbers of inputs and classes, so there is no one circle for its waves"
+    if (why := no_waves(network)) is not None:
         return Inspection(network, no_weights_view=why)
     experts = inspect_experts(network, order, labels)
     snapped = snapped_network(network, experts)

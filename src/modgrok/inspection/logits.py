@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Bool, Complex, Float, Int
@@ -55,6 +55,8 @@ DEPENDENT = 1e-9
 class Templates:
     """The K_f of a witness on the pairs of a sum and a class, and which rows have which sum."""
 
+    order_name: ClassVar[str | None] = None
+    """What the order is called, where its places lie on no circle."""
     labels: Labels
     rows: Int[np.ndarray, "row"]
     """Numbers of the rows whose inputs all have places, in the order of the table."""
@@ -227,12 +229,13 @@ def logits_view(
     training: Bool[np.ndarray, "table"] | None = None,
     key_frequencies: Sequence[int] | None = None,
     spectrum: bool = True,
+    templates: Templates | None = None,
 ) -> LogitsView:
     """Look at the logits of a network on its whole table.
 
     `training` tells which rows of the table it was trained on, where that is known. `key_frequencies` are those of
     another network, such as the end of a training that this one is a moment of. Without `spectrum` the spectrum over
-    the inputs is left out.
+    the inputs is left out. `templates` are the analytical form, where that is not to be found from the function.
     """
     loss = str(network.settings.get("loss", "cross-entropy"))
     loss = loss if loss in LOSSES else "cross-entropy"  # one that only the process that trained it knows
@@ -241,16 +244,17 @@ def logits_view(
         why = f"the table has {count:,} logits, more than the {LARGEST_LOGITS:,} that are looked at"
         return LogitsView(network, order_of(network.function).name, None, why, loss=loss)
     logits = whole_logits(network)
-    labels = witness_of(network.function)
+    labels = witness_of(network.function) if templates is None else templates.labels
     order = named_order(labels) or order_of(network.function)
     if not np.isfinite(logits).all():
         why = "some logits are no finite numbers: the training diverged"
         return LogitsView(network, order.name, None, why, loss=loss)
-    inputs = input_spectrum(logits, network, labels, order) if spectrum else None
+    circle = templates is None or templates.order_name is None
+    inputs = input_spectrum(logits, network, labels, order) if spectrum and circle else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"
         return LogitsView(network, order.name, inputs, why, loss=loss, **full_measures(network, logits, training, loss))
-    templates = templates_of(labels)
+    templates = templates or templates_of(labels)
     centred = templates.centred(logits)
     coefficients, shares = templates.fit(centred)
     keys = key_frequencies_of(coefficients, shares) if key_frequencies is None else tuple(key_frequencies)
@@ -261,7 +265,7 @@ def logits_view(
     parts = table_parts(templates.rows, training)
     return LogitsView(
         network,
-        order.name,
+        templates.order_name or order.name,
         inputs,
         templates=templates,
         coefficients=coefficients,
