@@ -91,7 +91,7 @@ def test_what_people_see():
 @pytest.mark.parametrize("width", [80, 120])
 def test_the_first_lines_answer(width):
     lines = shown(answer("x^2 y + 3", "--mod", "31"), width).splitlines()
-    assert lines[0] == "n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 of the product u = n1^2 n2."
+    assert lines[0] == "n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 with u = n1^2 n2."
     assert lines[1].startswith("A network ") and max(map(len, lines)) <= width and len(lines) <= 20
     lines = shown(answer("n1 n2 + n3", "--mod", "23"), width).splitlines()
     assert lines[0] == "n1 n2 + n3 mod 23 is neither a sum nor a product in disguise: that is proved."

@@ -42,11 +42,12 @@ def test_the_settings_of_each_member_count():
 
 def test_sixteen_learning_rates_compile_once():
     settings = hyper(seed=0, train_rows=60, learning_rate=np.geomspace(1e-4, 1e-1, 16))
-    ensemble.segment_all.clear_cache()  # other files, of which nobody knows which came before, may have its program
+    ensemble.tuned.clear_cache()  # other files, of which nobody knows which came before, may have its program
+    others = ensemble.compiled_programs()
     metrics, _ = ensemble.train_ensemble(
         SHAPE, settings, tables(16), steps=[5, 12], memory=5 * ensemble.network_bytes(SHAPE)
     )
-    assert ensemble.segment_all._cache_size() == 1
+    assert ensemble.compiled_programs() == others + 1
     assert metrics.train_loss.shape == (16, 2) and np.isfinite(metrics.train_loss).all()
 
 
@@ -105,11 +106,11 @@ def test_every_network_is_measured_in_the_order_of_its_own_function():
 
 def test_other_orders_do_not_compile_again():
     settings = hyper(seed=np.zeros(2), train_rows=60)
-    before = ensemble.segment_all._cache_size()
+    before = ensemble.compiled_programs()
     for text in ("n1 + n2", "n1 n2", "n1 n2 + n1"):
         orders = [function_order(text, 11)] * 2
         ensemble.train_ensemble(SHAPE, settings, tables(2), steps=[3], orders=orders)
-    assert ensemble.segment_all._cache_size() <= before + 1
+    assert ensemble.compiled_programs() <= before + 1
 
 
 def test_training_may_start_from_given_weights():
@@ -119,3 +120,16 @@ def test_training_may_start_from_given_weights():
     again, kept = ensemble.train_ensemble(SHAPE, still, tables(2), steps=[0, 5], params=experts)
     np.testing.assert_array_equal(kept.embed, experts.embed)
     np.testing.assert_allclose(again.train_loss[:, 0], metrics.train_loss[:, -1], rtol=1e-6)
+
+
+def test_many_segments_in_one_call_are_the_segments_one_by_one(monkeypatch):
+    settings, steps = hyper(seed=np.arange(3), train_rows=np.array([30, 20, 10])), [0, 5, 10, 15, 20, 22]
+    apart, weights = ensemble.train_ensemble(SHAPE, settings, tables(3), steps=steps)
+    monkeypatch.setattr(ensemble, "on_cpu", lambda: False)
+    monkeypatch.setattr(ensemble, "SEGMENTS_OF_A_CALL", 3)
+    monkeypatch.setattr(ensemble, "UNTUNED", {})
+    together, same = ensemble.train_ensemble(SHAPE, settings, tables(3), steps=steps)
+    for name, column in apart._asdict().items():
+        np.testing.assert_array_equal(getattr(together, name), column)
+        assert getattr(together, name).dtype == column.dtype
+    np.testing.assert_array_equal(same.embed, weights.embed)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -232,7 +233,7 @@ def test_a_wrong_expression_empties_no_folder(tmp_path):
     assert contents(tmp_path, files) == before
 
 
-PLAIN = replace(CONFIG, snapshots=0)
+PLAIN = replace(CONFIG, snapshots=None)
 
 
 def test_default_folders_tell_experiments_apart():
@@ -278,9 +279,9 @@ def test_snapshots_are_the_networks_of_their_steps(unbroken):
         run.at(25)
     where = folder / "snapshots.safetensors"
     assert repr(stored.snapshots) == f"<SnapshotFile: {len(FILM)} networks at steps 0 to 60, in {where}>"
-    with pytest.raises(InputError, match="at step 25, only the last one, of step 60; train with snapshots=50"):
+    with pytest.raises(InputError, match="at step 25, only the last one, of step 60; train with snapshots=32"):
         replace(run, snapshots={}).at(25)
-    with pytest.raises(InputError, match="has no snapshots.safetensors; train with snapshots: --snapshots 50"):
+    with pytest.raises(InputError, match="has no snapshots.safetensors; train it again with snapshots: --snapshots 32"):
         next(read_snapshots(folder.parent))
 
 
@@ -330,3 +331,63 @@ def test_the_rate_counts_this_sitting_only(unbroken, tmp_path):
     began = time.perf_counter()
     run = train_config(CONFIG, tmp_path / "run")
     assert run.steps_per_second > 60 / (time.perf_counter() - began)
+
+
+def test_many_segments_in_one_call_are_the_segments_one_by_one(tmp_path, monkeypatch):
+    """As on a GPU: the same bits, snapshots and points, stopped in between and gone on with."""
+    settings = {"mod": 7, "width": 16, "steps": 333, "snapshots": 5, "seed": 3}
+    expected = train("n1 n2", **settings)
+    seen, asked = [], iter([False] * 4 + [True] * 99)
+    monkeypatch.setattr(import_module(train.__module__), "on_cpu", lambda: False)
+    looking = train_config(
+        TrainConfig.of("n1 n2", **settings), tmp_path / "run", on_look=seen.append, stop=lambda: next(asked)
+    )
+    assert 0 < looking.step < 333
+    whole = resume(tmp_path / "run")
+    assert whole.final == expected.final and list(whole.snapshots) == list(expected.snapshots)
+    for name, column in expected.curves.items():
+        np.testing.assert_array_equal(whole.curves[name], column)
+    for step in expected.snapshots:
+        np.testing.assert_array_equal(whole.at(step).params.embed, expected.at(step).params.embed)
+    steps = [int(point.row["step"]) for point in seen if point.measured]
+    assert steps == list(range(10, looking.step + 1, 10)), "every measured step was told once"
+    seconds = [point.seconds for point in seen]
+    assert seconds == sorted(seconds) and any(point.network is None for point in seen)
+
+
+def test_who_asks_for_points_gets_the_network_of_each(monkeypatch):
+    monkeypatch.setattr(import_module(train.__module__), "on_cpu", lambda: False)
+    points = []
+    train("n1 n2", mod=5, width=8, steps=30, on_point=points.append)
+    assert [point.row["step"] for point in points] == [10, 20, 30] and all(point.network for point in points)
+
+
+# ---------------------------------------------------------------------------------------------- the film by default
+
+
+def test_a_training_keeps_a_film_of_itself_unless_told_otherwise(tmp_path):
+    """And is the same training, to the last bit, as one that keeps none."""
+    config = TrainConfig("n1 n2", 11, width=20, steps=60, fraction=0.7)
+    filmed, plain = train_config(config, tmp_path / "filmed"), train_config(replace(config, snapshots=0))
+    assert list(filmed.snapshots) == list(load_run(tmp_path / "filmed").snapshots) and len(filmed.snapshots) == 32
+    assert list(filmed.snapshots)[:3] == [0, 1, 2] and list(filmed.snapshots)[-1] == 60 and not plain.snapshots
+    for name in ("embed", "readout"):
+        np.testing.assert_array_equal(getattr(filmed.network.params, name), getattr(plain.network.params, name))
+    for name, column in plain.curves.items():
+        np.testing.assert_array_equal(filmed.curves[name], column)
+
+
+def test_a_run_from_before_films_is_found_again_by_the_same_command(tmp_path):
+    config = TrainConfig("n1 n2", 5, width=4, steps=3, fraction=0.7)
+    train_config(replace(config, snapshots=0), tmp_path / "run")
+    again = train_config(config, tmp_path / "run")
+    assert again.reused and not again.snapshots
+    with pytest.raises(InputError, match="snapshots is 0 there and 3 here"):
+        train_config(replace(config, snapshots=3), tmp_path / "run")
+
+
+def test_a_large_network_keeps_fewer_snapshots_and_a_huge_one_none(monkeypatch):
+    monkeypatch.setattr("modgrok.training.snapshots.USUAL_BYTES", 3 * 5 * 4 * 4 * 9)
+    config = TrainConfig("n1 n2", 5, width=4, steps=40, fraction=0.7)
+    assert len(train_config(config).snapshots) == 9
+    assert not train_config(replace(config, width=5)).snapshots, "seven fit, which are no film"

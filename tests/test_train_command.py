@@ -63,7 +63,7 @@ def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, ca
     assert "accuracy" in printed and run.diagnosis.text[:20] in printed
     assert str(tmp_path) in printed.replace("\n", "")
     again = call(train, *SMALL, "--out", str(tmp_path / "run"))
-    assert again.reused and "it had finished before, train again with --overwrite" in shown(capsys, again, width=400)
+    assert again.reused and "it was finished already (--overwrite trains it again)" in shown(capsys, again, width=400)
 
 
 def test_functions_whose_weights_are_no_waves_have_no_ipr(tmp_path, capsys):
@@ -71,7 +71,7 @@ def test_functions_whose_weights_are_no_waves_have_no_ipr(tmp_path, capsys):
     words = ("(n1^2 + n2^2)^2", "--mod", "7", "--width", "8", "--steps", "1", "--out", str(tmp_path / "run"))
     run = call(train, *words)
     assert isnan(run.final["ipr"]) and run.to_json()["final"]["ipr"] is None and run.ipr_blocks == []
-    assert "no IPR: in no order of the residues" in shown(capsys, run, width=400)
+    assert "no IPR: the weights for this function are waves in no order" in shown(capsys, run, width=400)
 
 
 def test_ctrl_c_stops_cleanly_and_resume_goes_on(tmp_path, monkeypatch, capsys):

@@ -12,8 +12,7 @@ from modgrok.base.errors import InputError
 from modgrok.inspection.order import natural_order
 from modgrok.networks.circuit import Expert
 from modgrok.networks.losses import squared_error
-from modgrok.networks.models import MODELS, Power, Rows
-from modgrok.networks.models.base import gathered_sum
+from modgrok.networks.models import MODELS, Power, Rows, base
 from modgrok.training import steps as training
 from modgrok.training.config import TrainConfig, hyper
 from modgrok.training.presets import DEFAULTS, preset
@@ -63,11 +62,12 @@ def numpy_adamw(embed, readout, power, inputs, targets, steps, rate=0.005, decay
     return weights
 
 
-@pytest.mark.parametrize("gradient", ["scatter", "gather"])
+@pytest.mark.parametrize("cpu", [True, False])
 @pytest.mark.parametrize("modulus, variables, width", [(7, 2, 12), (5, 3, 8), (11, 1, 6)])
-def test_training_is_adamw_on_the_training_rows(modulus, variables, width, gradient):
+def test_training_is_adamw_on_the_training_rows(modulus, variables, width, cpu, monkeypatch):
+    monkeypatch.setattr(base, "on_cpu", lambda: cpu)  # gradients summed as on a CPU, and as on a GPU
     rows = modulus**variables
-    shape = Shape(power(modulus, variables, width), rows // 2, gradient)
+    shape = Shape(power(modulus, variables, width), rows // 2)
     settings, table = hyper(seed=4, train_rows=rows // 2), sum_table(modulus, variables)
     examples, state = start(shape, settings, table)
     train = np.asarray(examples.shuffled)[: rows // 2]
@@ -82,26 +82,23 @@ def test_training_is_adamw_on_the_training_rows(modulus, variables, width, gradi
 
 
 def test_the_two_gradients_are_one_gradient():
-    key = jax.random.key(0)
-    shape = Shape(power(7, 2, 10), 24, "gather")
-    examples, state = start(shape, hyper(seed=0, train_rows=24), jnp.zeros(49, jnp.int32))
-    inputs = training.table_inputs(examples.shuffled[:24], (7, 7))
-    cotangent = jax.random.normal(key, (24, 10))
-
-    def weighted(embed, groups):
-        return jnp.sum(cotangent * gathered_sum(embed, inputs, groups))
-
-    scatter, gather = (jax.jit(jax.grad(weighted))(state.params.embed, g) for g in (None, examples.groups))
-    np.testing.assert_allclose(scatter, gather, rtol=1e-6, atol=1e-6)
-    assert np.abs(scatter).max() > 0.1
+    rng = np.random.default_rng(0)
+    embed, cotangent = jnp.asarray(rng.normal(size=(2, 7, 10))), jnp.asarray(rng.normal(size=(24, 10)))
+    inputs = jnp.asarray(rng.integers(0, 7, (24, 2)))
+    expected = np.zeros((2, 7, 10))
+    for row, variable in np.ndindex(24, 2):
+        expected[variable, inputs[row, variable]] += cotangent[row]
+    for way in (base.gathered_columns, base.gathered_by_products):
+        found = jax.jit(jax.grad(lambda embed, way=way: jnp.sum(cotangent * way(embed, inputs))))(embed)
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(way(embed, inputs), embed[0][inputs[:, 0]] + embed[1][inputs[:, 1]])
 
 
-@pytest.mark.parametrize("gradient", ["scatter", "gather"])
-def test_rows_past_the_training_set_have_no_influence(gradient):
+def test_rows_past_the_training_set_have_no_influence():
     table, settings = sum_table(7, 2), hyper(seed=1, train_rows=20)
     results = []
     for capacity in (20, 40):
-        shape = Shape(power(7, 2, 16), capacity, gradient)
+        shape = Shape(power(7, 2, 16), capacity)
         examples, state = start(shape, settings, table)
         results.append(advance_and_measure(shape, settings, examples, state, 10)[1])
     np.testing.assert_allclose(results[0], results[1], rtol=1e-5)
@@ -131,7 +128,7 @@ def test_blocks_add_up_to_the_whole_gradient(monkeypatch):
     @jax.jit
     def gradient(params, blocks):
         def loss(params, block, key):
-            logits = shape.model.apply(params, Rows(block.inputs, None, block.weights))
+            logits = shape.model.apply(params, Rows(block.inputs, block.weights))
             return jnp.sum(block.weights * squared_error(logits, block.targets))
 
         return training.summed_gradient(loss, params, blocks, jax.random.key(0))

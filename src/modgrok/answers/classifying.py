@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
+from modgrok.algebra.group_names import GroupFacts, group_facts, nameless
+from modgrok.algebra.groups import GroupLike
 from modgrok.answers import wording
-from modgrok.answers.disguise import disguise
+from modgrok.answers.outlook import Outlook, outlook
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, html_table, plain
+from modgrok.base.results import Result, html_table, plain_object
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import expected_from_table
+from modgrok.recognition.disguise import disguise
 from modgrok.separable.classification import FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries
@@ -38,10 +42,11 @@ class Answer(Result):
 
     `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
     has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
-    one. `redundancy` is the share of test cells with a twin in the training part, `symmetries` what shifts and scalings
-    do to a table of two variables and 128 × 128 cells at most, and `expected` the test accuracy to expect of a network
-    that trains on `fraction` of the table. `enough` is the share of the table from which on half of all trainings grok,
-    for a function in the class. `answer` says it all in two or three sentences, `explain()` in full.
+    one, and `group_facts` describes the group where it is a product in one. `redundancy` is the share of test cells
+    with a twin in the training part, `symmetries` what shifts and scalings do to a table of two variables and 128 × 128
+    cells at most. `outlook` decides what to expect of a network that trains on `fraction` of the table: `expected` is
+    its test accuracy, and `enough` the share of the table from which on half of all trainings grok, for a function in
+    the class. `answer` says it all in a few sentences, `explain()` in full.
     """
 
     answer: tuple[str, str]
@@ -57,28 +62,45 @@ class Answer(Result):
     obstruction: Obstruction | None
     families: tuple[FamilyVerdict, ...]
     closed_form: str | None
+    group_facts: GroupFacts | None
     symmetries: Symmetries | None
     fraction: float
     redundancy: float
-    expected: Expectation
-    enough: float | None
-    probe: Probe | None
+    outlook: Outlook
     notes: tuple[str, ...]
     seconds: float
+
+    @property
+    def expected(self) -> Expectation:
+        return self.outlook.expected
+
+    @property
+    def enough(self) -> float | None:
+        return self.outlook.enough
+
+    @property
+    def probe(self) -> Probe | None:
+        return self.outlook.probe
 
     def summary(self) -> str:
         what = self.answer[0].removesuffix(".")
         short = what if len(what) <= LONGEST_SENTENCE else f"{what[: LONGEST_SENTENCE - 1]}…"
-        return f"{short}; expected test accuracy {self.expected.text}"
+        return f"{short}; expected test accuracy {self.outlook.accuracy}"
 
     def facts(self) -> dict[str, str]:
         """What else is known, by name, in words."""
-        found = {"unknown cells": self.prediction_in_words, "twins": wording.twins(self.redundancy, self.fraction)}
+        described = "" if self.group_facts is None else self.group_facts.summary()
+        found = {
+            "group": described,
+            "unknown cells": self.prediction_in_words,
+            "twins": wording.twins(self.redundancy, self.fraction),
+        }
         if self.symmetries is not None:
             found["symmetry"] = wording.structure(self.symmetries, self.variables)
         if self.expected.covered:
             found["expected"] = f"{self.expected.text}: {self.expected.reason}"
-        found |= {"probe": self.probe.summary() if self.probe is not None else "", "note": "; ".join(self.notes)}
+        found |= {"advice": self.outlook.advice, "probe": self.probe.summary() if self.probe is not None else ""}
+        found["note"] = "; ".join(self.notes)
         return {name: text for name, text in found.items() if text}
 
     def explain(self) -> str:
@@ -108,10 +130,10 @@ class Answer(Result):
         return f"the witness gives {len(unknown) - free:,} of the {len(unknown):,} unknown cells a value{rest}"
 
     def to_json(self) -> dict[str, Any]:
-        """Every field under its own name, but the expectation, which is `expected_accuracy`; and what is predicted."""
-        fields = super().to_json()
-        fields["predicted"] = None if self.function.known is None else plain(self.predicted)
-        return {"expected_accuracy" if name == "expected" else name: value for name, value in fields.items()}
+        """Every field under its own name, what the outlook rests on beside it, and what is predicted."""
+        predicted = None if self.function.known is None else self.predicted
+        rests_on = {"expected_accuracy": self.expected, "enough": self.enough, "probe": self.probe}
+        return super().to_json() | plain_object(rests_on | {"predicted": predicted})
 
     def _repr_html_(self) -> str:
         families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
@@ -122,6 +144,8 @@ def classify(
     function: FunctionLike,
     mod: int | None = None,
     *,
+    group: GroupLike | None = None,
+    field: int | Field | None = None,
     fraction: float = 0.5,
     effort: float = EFFORT,
     probe: bool = False,
@@ -133,9 +157,10 @@ def classify(
         function: a polynomial such as "x^2 y + 3"; its table of values, an array or a .csv, .npy or .parquet file; or
             a Python function of residues (`algebra.function`).
         mod: the modulus p. May be left out where the expression ends in "mod 31", and for a table.
+        group, field: the finite group, or the finite field, in which an expression has its values.
         fraction: the share of the table that would be trained on.
         effort: how hard to try before the verdict is "unknown": counted in steps, not in seconds, so that the answer is
-            the same on every machine. 1 is a few seconds at most, 10 ten times as much.
+            the same on every machine. 1 is meant to be seconds of one core, whatever the shape; 10 ten times as much.
         probe: whether to train one small network too, and to read what its training loss says.
         progress: called while the probe trains.
 
@@ -144,7 +169,7 @@ def classify(
 
     >>> found = classify("x^2 y + 3", mod=31)
     >>> found.answer[0]
-    'n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 of the product u = n1^2 n2.'
+    'n1^2 n2 + 3 mod 31 is a product in disguise: u + 3 with u = n1^2 n2.'
     >>> found.verdict, found.family, found.group_order
     ('in-class', 'multiplicative', 30)
     >>> found = classify(np.add.outer(np.arange(5), np.arange(5)) % 5)
@@ -154,7 +179,7 @@ def classify(
     started = time.perf_counter()
     if not 0 < fraction < 1:
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
-    asked = read_function(function, mod, at_least=2)
+    asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
     small = asked.known is None and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
     symmetric = symmetries(asked.table, asked.modulus) if small else None
@@ -165,17 +190,16 @@ def classify(
         found=found,
         characters=symmetric.characters if symmetric else None,
     )
-    share = wording.in_line(enough(asked.table, asked.modulus, found), expected, fraction)
     closed = None
-    if found.witness is not None and not found.witness.moduli and asked.modulus is not None:
+    if found.witness is not None and found.witness.cyclic and asked.modulus is not None:
         closed = disguise(found.witness, asked.indices, asked.modulus)
     known = None if asked.known is None else asked.known_cells
     trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
+    ahead = outlook(expected, enough(asked.table, asked.modulus, found), fraction, trained)
     return Answer(
         answer=(
-            f"{asked.title} {wording.what_it_is(found, closed, known)}.",
-            f"{wording.will_it_learn(expected, fraction)}{wording.what_the_probe_reached(trained)}"
-            f"{wording.how_much_is_enough(share)}",
+            f"{asked.title} {wording.what_it_is(found, closed, known, asked.expression)}.",
+            ahead.text,
         ),
         expression=asked.expression,
         variables=asked.variables,
@@ -188,12 +212,18 @@ def classify(
         obstruction=found.obstruction,
         families=found.families,
         closed_form=None if closed is None else str(closed),
+        group_facts=facts_of(found.witness),
         symmetries=symmetric,
         fraction=fraction,
         redundancy=found.redundancy,
-        expected=expected,
-        enough=share,
-        probe=trained,
+        outlook=ahead,
         notes=found.notes,
         seconds=time.perf_counter() - started,
     )
+
+
+def facts_of(witness: Witness | None) -> GroupFacts | None:
+    """What describes the group of a witness that has its table."""
+    if witness is None or not witness.products:
+        return None
+    return group_facts(nameless(np.array(witness.products)), witness.group_name)

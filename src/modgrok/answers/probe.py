@@ -37,11 +37,16 @@ class Probe(Result):
     def summary(self) -> str:
         if self.train_loss is None:
             return f"none was trained: {self.expected.reason}"
-        stands_for = self.expected.text if self.expected.covered else f"nothing known: {self.expected.reason}"
-        return (
+        got = (
             f"a network of width {self.width} got {percent(self.test_accuracy, 1)} of the unseen cells right after "
-            f"{self.steps:,} steps; its training loss of {self.train_loss:.2g} stands for {stands_for}"
+            f"{self.steps:,} steps"
         )
+        loss, reason = f"its training loss of {self.train_loss:.2g} stands for", self.expected.reason
+        if not self.expected.covered:
+            return f"{got}; what {loss} is not known: {reason}"
+        than = "" if self.test_accuracy is None else self.expected.compared(self.test_accuracy)
+        beside = f", and it got {than}" * bool(than)
+        return f"{got}; {loss} {self.expected.text}{beside}"
 
     def to_json(self) -> dict[str, Any]:
         fields = super().to_json()

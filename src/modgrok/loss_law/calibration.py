@@ -11,6 +11,7 @@ from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from modgrok.base.provenance import KEY
 from modgrok.base.results import Result
 from modgrok.base.stores import DamagedError, read_object
 from modgrok.loss_law.curve import Curve
@@ -57,6 +58,7 @@ def read_calibration(path: Path) -> Calibration:
     """The calibration in a file that `modgrok census fit` wrote."""
     kinds = {"covers": dict, "curve": dict, "settings": list}
     stored = read_object(path, kinds, "`modgrok census fit` makes it")
+    stored.pop(KEY, None)
     try:
         return Calibration(
             **stored

@@ -42,6 +42,11 @@ class Expectation(Result):
             return "not known"
         return f"{percent(self.value, 0)} ({span_text(self.low, self.high)})"
 
+    def compared(self, reached: float) -> str:
+        """Whether what was reached is more or less than the interval; empty where it lies in it."""
+        assert self.low is not None and self.high is not None, "nothing is expected here"
+        return "more" if reached > self.high else "less" if reached < self.low else ""
+
     def summary(self) -> str:
         if not self.covered:
             return f"no test accuracy to expect from the {self.source}: {self.reason}"

@@ -156,7 +156,7 @@ def expected_from_table(
     known = trainings()
     if reason := why_no_table(table, modulus, fraction, known.law):
         return not_covered(reason, "table")
-    in_class = found.witness is not None and not found.witness.moduli  # the census asked for cyclic groups alone
+    in_class = found.witness is not None and found.witness.cyclic  # the census asked for cyclic groups alone
     facts = TableFacts(
         modulus=modulus,
         fraction=fraction,
@@ -187,8 +187,8 @@ def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess:
     low, value, high = (float(np.clip(x, least, 1)) for x, least in zip(ends, (0, guess, guess), strict=True))
     reached = f"{percent(float(median), 0)} or more" if median < 1 else "all"
     reason = (
-        f"of the {known.law.neighbours} trainings most like this one, among {known.law.networks:,}, half reached "
-        f"{reached} of the cells that they had not seen"
+        f"of the {known.law.neighbours} trainings most like this one, among the census's {known.law.networks:,} at the "
+        f"default settings, half reached {reached} of the cells that they had not seen"
     )
     if median < guess:
         reason += f", but the commonest value alone stands in {percent(guess, 0)}"

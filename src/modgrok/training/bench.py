@@ -30,6 +30,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.machine import Machine, machine
 from modgrok.base.progress import Progress
+from modgrok.base.provenance import UNKNOWN, Made, provenance
 from modgrok.base.repository import has_studies, study
 from modgrok.base.results import Result
 from modgrok.networks.models import Power
@@ -170,6 +171,7 @@ class Benchmark(Result):
     cases: tuple[CaseResult, ...]
     files: tuple[Path, ...]
     seconds: float
+    provenance: Made = (UNKNOWN,)
 
     @property
     def contenders(self) -> tuple[str, ...]:
@@ -242,7 +244,8 @@ def bench(
         found.append(case_result(case, rates, losses))
     files = () if out is None else (Path(out),)
     settings, took = BenchSettings(rounds, seconds), time.perf_counter() - started
-    result = Benchmark(machine("jax", "torch"), settings, tuple(found), files, took)
+    made = provenance(started, {"cases": [vars(case) for case in cases]}, "modgrok.training.bench")
+    result = Benchmark(machine("jax", "torch"), settings, tuple(found), files, took, (made,))
     for path in files:
         write_json(path, result.to_json())
     return result

@@ -7,7 +7,6 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +24,15 @@ from modgrok.networks.description import ExpertPlan
 from modgrok.networks.models import Model, Power
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import pick, segment_all, stacked_places, start_all
+from modgrok.training.ensemble import (
+    as_trained,
+    measure_all,
+    pick,
+    segment_all,
+    segments_all,
+    stacked_places,
+    start_all,
+)
 from modgrok.training.steps import (
     WHOLE_NUMBERS,
     Examples,
@@ -34,7 +41,6 @@ from modgrok.training.steps import (
     Shape,
     State,
     batch_statistics,
-    repeatable_gradient,
 )
 
 COLUMNS = ("step", *Metrics._fields)
@@ -43,7 +49,7 @@ CURVES = pa.schema([(name, pa.int64() if name in ("step", *WHOLE_NUMBERS) else p
 
 
 class Training(NamedTuple):
-    """A training on the device, as an ensemble of one, and its metrics so far (one row for each measured step).
+    """A training on the device, as an ensemble of one or of copies, and its metrics (one row for each measured step).
 
     `latest` are the metrics where it is now, noted in the history or not.
     """
@@ -71,12 +77,33 @@ class Training(NamedTuple):
         history = np.concatenate([self.history, [row]]) if noted else self.history
         return self._replace(state=state, history=history, latest=row)
 
+    def segments(self, every: int, count: int) -> Training:
+        """As many segments in one call, each measured and noted."""
+        state, measured = segments_all(self.shape, every, self.hyper, self.examples, self.state, count)
+        steps = self.step + every * np.arange(1, count + 1)
+        rows = np.column_stack([steps, np.asarray(measured[0])[:count]])
+        return self._replace(state=state, history=np.concatenate([self.history, rows]), latest=tuple(rows[-1].tolist()))
+
     def last_row(self) -> dict[str, float]:
         return dict(zip(COLUMNS, self.latest, strict=True))
 
-    def compiled(self) -> Training:
-        """The same, measured at step 0 if it is there; afterwards the clock measures training alone."""
-        measured = self.segment(0)
+    def rows_since(self, step: int) -> list[dict[str, float]]:
+        """What was noted after a step."""
+        later = self.history[self.history[:, 0] > step]
+        return [dict(zip(COLUMNS, row.tolist(), strict=True)) for row in later]
+
+    def compiled(self, every: int = 0) -> Training:
+        """The same, measured at step 0 if it is there; afterwards the clock measures training alone.
+
+        `every` are the steps of a segment where `segments` takes them, else 0.
+        """
+        if every:
+            segments_all(self.shape, every, self.hyper, self.examples, self.state, 0)
+            metrics = measure_all(self.shape, self.hyper, self.examples, self.state.params)
+            row = tuple(float(value) for value in first_network((self.state.step, *metrics)))
+            measured = self._replace(history=np.concatenate([self.history, [row]]), latest=row)
+        else:
+            measured = self.segment(0)
         return measured if self.step == 0 else measured._replace(history=self.history)
 
     def curves(self) -> dict[str, np.ndarray]:
@@ -113,9 +140,11 @@ def neurons_of(model: Model, params: Any, places: Places) -> Periodicity:
 def begin(config: TrainConfig, task: Task | None = None) -> Training:
     """The training of a config at step 0, nothing measured yet; `task` is the config's own, where it is known."""
     shape, hyper, table, order = config.task() if task is None else task
-    shape = replace(shape, gradient=repeatable_gradient())
-    hyper = jax.tree.map(lambda leaf: leaf[None], hyper)
-    examples, state = start_all(shape, hyper, table[None], stacked_places(shape, 1, [order]), None)
+    copies = config.beside
+    shape = as_trained(shape, copies)
+    hyper = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], copies), hyper)
+    places = stacked_places(shape, copies, [order] * copies)
+    examples, state = start_all(shape, hyper, np.repeat(table[None], copies, axis=0), places, None)
     return Training(shape, hyper, examples, state, order, np.empty((0, len(COLUMNS))))
 
 

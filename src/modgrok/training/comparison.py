@@ -34,9 +34,9 @@ class Comparison(Result):
         accuracies = [float(share) for share in self.numbers["test_accuracy"]]
         best = np.nanmax([*accuracies, -1.0])
         if best < 0:
-            return f"{len(self.names)} runs, none of them measured on test rows"
+            return f"{len(self.names)} runs, none of them with a test set"
         names = [name for name, share in zip(self.names, accuracies, strict=True) if share == best]
-        return f"{len(self.names)} runs; best on test rows: {' and '.join(names)}, {percent(float(best))}"
+        return f"{len(self.names)} runs; best on the test set: {' and '.join(names)}, {percent(float(best))}"
 
     def to_json(self) -> dict[str, Any]:
         return {name: plain(getattr(self, name)) for name in ("names", "settings", "numbers", "files")}

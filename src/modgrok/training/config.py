@@ -15,7 +15,10 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.algebra.field import check_modulus, check_prime
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, from_expression, read_function
+from modgrok.algebra.groups import GroupLike
+from modgrok.algebra.stored_functions import words_kept
 from modgrok.base.errors import InputError
 from modgrok.base.results import field_values
 from modgrok.inspection.order import Order, order_of
@@ -62,10 +65,18 @@ class TrainConfig(Settings):
     function: Function = field(default=cast(Function, None))
 
     @classmethod
-    def of(cls, function: FunctionLike, mod: int | None = None, **settings: Any) -> TrainConfig:
+    def of(
+        cls,
+        function: FunctionLike,
+        mod: int | None = None,
+        *,
+        group: GroupLike | None = None,
+        field: int | Field | None = None,
+        **settings: Any,
+    ) -> TrainConfig:
         """The training on a function that is given as an expression, a table, a file or a Python function."""
         check_names(settings, "a training")
-        found = read_function(function, mod)
+        found = read_function(function, mod, group=group, field=field)
         return cls(found.source, found.values, function=found, **settings)
 
     def __post_init__(self) -> None:
@@ -135,10 +146,11 @@ class TrainConfig(Settings):
         train_rows = train_count(self.fraction, function.known_cells)
         shape = Shape(
             self.network_model(function.sizes),
-            train_rows,
+            max(train_rows, self.room or 0),
             loss=self.loss if self.loss in LOSSES.shipped else LOSSES.thing(self.loss),
             optimiser=self.optimiser if self.optimiser in OPTIMISERS.shipped else OPTIMISERS.thing(self.optimiser),
             known=None if function.known is None else function.known_cells,
+            repeatable=self.repeatable,
         )
         values = {field.name: getattr(self, field.name, train_rows) for field in fields(Hyper)}
         return Task(shape, hyper(**values), function.table.reshape(-1).astype(np.int32), order_of(function, self.order))
@@ -173,7 +185,8 @@ class TrainConfig(Settings):
         }
         if self.function.tree is not None:
             return found
-        return found | {"function": {"digest": self.function.digest, "variables": list(self.function.variables)}}
+        about = {"digest": self.function.digest, "variables": list(self.function.variables)}
+        return found | {"function": about | words_kept(self.function)}
 
 
 def words_of(values: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ i = Σ_v n_v p^(V-1-v). A split shuffles the rows that are known and gives the f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, prod, sqrt
+from math import prod
 
 import jax
 import jax.numpy as jnp
@@ -49,37 +49,3 @@ def shuffled_rows(key: Array, rows: int) -> Int[Array, "row"]:
 def known_rows(table: Int[Array, "row"], known: int) -> Int[Array, "known"]:
     """The rows of a table whose values are known (not negative); there must be `known` of them."""
     return jnp.flatnonzero(table >= 0, size=known).astype(jnp.int32)
-
-
-def group_capacity(train_rows: int, residues: Sequence[int], axis: int, rows: int | None = None) -> int:
-    """A length that no list of training rows which share one residue of that variable exceeds.
-
-    Of a table with unknown cells, of which `rows` are known, any residue may have as many of them as there are.
-    Of a whole table the length X of a list is hypergeometric with mean μ = train_rows / p. It never exceeds the rows
-    of the table that share the residue, and by Bernstein's inequality P(X ≥ μ + t) ≤ exp(-t² / (2μ + 2t/3)), which is
-    e^-40 at the t taken here.
-    """
-    if rows is not None and rows < prod(residues):
-        return min(prod(residues) // residues[axis], train_rows)
-    mean = train_rows / residues[axis]
-    t = 40 / 3 + sqrt((40 / 3) ** 2 + 80 * mean)
-    return min(prod(residues) // residues[axis], train_rows, ceil(mean + t))
-
-
-def residue_groups(
-    shuffled: Int[Array, "row"], train_rows: int, residues: Sequence[int]
-) -> Int[Array, "variable p slot"]:
-    """groups[v, a] lists the training rows, by their place in the shuffled order, whose n_v is a.
-
-    Lists are filled up with `train_rows`, one past the last place, and so are residues that a variable does not have.
-    """
-    place = jnp.full(prod(residues), train_rows, shuffled.dtype)
-    place = place.at[shuffled].set(jnp.arange(shuffled.size, dtype=shuffled.dtype))
-    grid = jnp.minimum(place, train_rows).reshape(tuple(residues))
-    capacity = max(group_capacity(train_rows, residues, v, shuffled.size) for v in range(len(residues)))
-    lists = []
-    for v, count in enumerate(residues):
-        by_residue = jnp.sort(jnp.moveaxis(grid, v, 0).reshape(count, -1), axis=-1)[:, :capacity]
-        missing = ((0, max(residues) - count), (0, capacity - by_residue.shape[1]))
-        lists.append(jnp.pad(by_residue, missing, constant_values=train_rows))
-    return jnp.stack(lists)

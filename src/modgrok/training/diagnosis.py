@@ -1,38 +1,151 @@
-"""What became of a training, in words, with the likely cause and what to try.
+"""What became of a training: one decision, of which everything that is said about it is made.
 
 The rules read the measured curves alone. A network that answers 0 everywhere has a loss of its own (1/p in squared
 error, log p in cross-entropy): weights that decay to zero end there.
 Passing 99 % on the training rows is memorising; passing it on the test rows too is generalising, and grokking when it
-comes later.
+comes later. Accuracies waver by some rows, so what has passed 99 % stays passed down to 95 %; below, it has slipped.
+
+A `Diagnosis` says outcome, cause, advice, steps and expectation. Terminal, JSON, page and notebook take their words
+from it and add none, so that no two can exclude each other; `tests/test_sentences.py` has the pairs that must not meet.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from math import isfinite, nan
+from dataclasses import dataclass, replace
+from math import isfinite, isnan, nan
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.base.results import percent
+from modgrok.algebra.function import Function
+from modgrok.algebra.structures import Integers
+from modgrok.base.results import Result, percent
+from modgrok.loss_law.expectation import Expectation
+from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.losses import LOSSES, blank_loss
+from modgrok.separable.classification import classify_table
 from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
 
 LEARNED = 0.99
 """The accuracy from which a set counts as learned."""
+KEPT = 0.95
+"""The accuracy down to which what was learned once still counts as learned."""
+OUTCOMES = ("grokked", "slipped", "fitted", "diverged", "collapsed", "improving", "memorised", "underfit")
+
+LARGEST_ASKED, ASKED = 1 << 16, 0.2
+"""Cells of a table whose class is asked for, and the effort that this may take."""
+WAITING = ("slipped", "memorised", "underfit")
+"""Those that the steps which are left may change."""
 
 Curves = Mapping[str, Float[np.ndarray, "point"] | Int[np.ndarray, "point"]]
 """Columns `step`, `train_loss`, … of the measured steps; NaN where there are no test rows."""
 
 
-@dataclass(frozen=True)
-class Diagnosis:
-    """`outcome` is one of grokked, fitted, diverged, collapsed, improving, memorised, underfit."""
+@dataclass(frozen=True, repr=False)
+class Diagnosis(Result):
+    """What became of a training.
+
+    `outcome` is one of `OUTCOMES`, `found` what was seen; `because` is the likely cause and `advice` what to try, both
+    empty where nothing is to be mended. `go_on_to` is the step to go on to, None where that is not the advice.
+    `memorised_at` and `grokked_at` are the first measured steps with 99 % of the training and of the test rows.
+    `expected` is the test accuracy that the training loss alone stands for, and `expectation` says it beside what was
+    measured.
+    """
 
     outcome: str
-    text: str
+    found: str
+    because: str
+    advice: str
+    go_on_to: int | None
+    step: int
+    steps: int
+    memorised_at: int | None
+    grokked_at: int | None
+    expected: Expectation
+    expectation: str
+
+    @property
+    def text(self) -> str:
+        """All of it in sentences, but for the expectation."""
+        advice = f"; {self.advice}" if self.advice else ""
+        cause = f" Likely cause: {self.because}{advice}." if self.because else ""
+        return f"{self.found}.{cause}"
+
+    @property
+    def go_on(self) -> str:
+        """What to add to `modgrok train --resume RUN`, to do as advised."""
+        return f" --steps {self.go_on_to}" if self.go_on_to is not None and self.go_on_to != self.steps else ""
+
+    def summary(self) -> str:
+        return self.text
+
+    def to_json(self) -> dict[str, Any]:
+        """What is not told beside it: a run has the steps and the expectation among its own keys."""
+        return {
+            name: getattr(self, name) for name in ("outcome", "text", "because", "advice", "go_on_to", "expectation")
+        }
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the curves of a training say, in numbers."""
+
+    config: TrainConfig
+    curves: Curves
+    in_class: bool | None
+
+    @property
+    def last(self) -> dict[str, float]:
+        return {name: float(column[-1]) for name, column in self.curves.items()}
+
+    @property
+    def step(self) -> int:
+        return int(self.curves["step"][-1])
+
+    @property
+    def early(self) -> bool:
+        """Whether steps are left, as in a training that was stopped."""
+        return self.step < self.config.steps
+
+    @property
+    def tested(self) -> bool:
+        return not isnan(self.last["test_accuracy"])
+
+    @property
+    def finite(self) -> bool:
+        measured = [name for name in ("embed_norm", "readout_norm") if not isnan(self.curves[name][0])]
+        return all(isfinite(self.last[name]) for name in ("train_loss", *measured))
+
+    @property
+    def grown(self) -> bool:
+        return self.last["train_loss"] > 10 * float(self.curves["train_loss"][0])
+
+    @property
+    def blank(self) -> bool:
+        """Whether the weights decayed, and the network answers nearly 0 everywhere."""
+        shrunk = self.last["readout_norm"] < 0.5 * float(self.curves["readout_norm"][0])
+        return shrunk and self.last["train_loss"] > 0.99 * blank(self.config)
+
+    @property
+    def improving(self) -> bool | None:
+        """Did the test loss (without one, the training loss) fall by more than 2 % within the last fifth of the steps?
+        None where that has a single measurement.
+
+        Adam's loss jitters from step to step, so the medians of the two halves of that fifth are compared.
+        """
+        losses = np.asarray(self.curves["test_loss" if self.tested else "train_loss"])
+        losses = losses[np.asarray(self.curves["step"]) >= 0.8 * self.step]
+        half = losses.size // 2
+        return bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half])) if half else None
+
+    def when(self, column: str) -> str:
+        """When an accuracy passed 99 %: 'from step 80', or 'first at step 80' where it did not stay there."""
+        passed = np.flatnonzero(np.asarray(self.curves[column]) >= LEARNED)
+        stayed = len(passed) == len(self.curves[column]) - passed[0]
+        return f"{'from' if stayed else 'first at'} step {int(self.curves['step'][passed[0]])}"
 
 
 def passed_at(curves: Curves, column: str) -> int | None:
@@ -41,23 +154,67 @@ def passed_at(curves: Curves, column: str) -> int | None:
     return int(curves["step"][passed[0]]) if passed.size else None
 
 
-def diagnose(config: TrainConfig, curves: Curves) -> Diagnosis:
-    """What became of the training whose curves these are."""
-    last = {name: float(column[-1]) for name, column in curves.items()}
-    measured = [name for name in ("embed_norm", "readout_norm") if not np.isnan(curves[name][0])]
-    finite = all(isfinite(last[name]) for name in ("train_loss", *measured))
-    if not finite or last["train_loss"] > 10 * curves["train_loss"][0]:
-        return diverged(config, curves)
-    if last["train_loss"] > 0.99 * blank(config) and last["readout_norm"] < 0.5 * curves["readout_norm"][0]:
-        return collapsed(config, last)
-    if np.isnan(last["test_accuracy"]) and last["train_accuracy"] >= LEARNED:
-        text = f"Fits the whole table ({percent(last['train_accuracy'])} of its rows); there are no test rows."
-        return Diagnosis("fitted", text)
-    if last["test_accuracy"] >= LEARNED:
-        return grokked(curves, last)
-    if still_improving(curves):
-        return improving(config, last)
-    return memorised(config, last) if last["train_accuracy"] >= LEARNED else underfit(config, last)
+def diagnose(config: TrainConfig, curves: Curves, in_class: bool | None = None) -> Diagnosis:
+    """What became of the training whose curves these are; `in_class` is the verdict on its function, where known."""
+    seen = Seen(config, curves, in_class)
+    memorised_at, grokked_at = (passed_at(curves, f"{part}_accuracy") for part in ("train", "test"))
+    outcome = outcome_of(seen, grokked_at)
+    found, because, advice = WORDS[outcome](seen)
+    go_on_to = None
+    if outcome == "improving" or (outcome in WAITING and (seen.early or (outcome == "slipped" and seen.improving))):
+        go_on_to = config.steps if seen.early else 2 * config.steps
+        where = f"only {seen.step} of its {config.steps} steps were taken" if seen.early else "too few steps"
+        because = ", or ".join(filter(None, (where, because)))
+        advice = ", or ".join(filter(None, (f"go on to step {go_on_to}", advice)))
+    expected = expected_from_loss(seen.last["train_loss"], replace(config, steps=seen.step))
+    return Diagnosis(
+        outcome,
+        found,
+        because,
+        advice,
+        go_on_to,
+        seen.step,
+        config.steps,
+        memorised_at,
+        grokked_at,
+        expected,
+        expectation_of(expected, seen, outcome),
+    )
+
+
+def in_class(function: Function) -> bool | None:
+    """Whether a function is h(g1 + g2 + …), where that is decided in a moment; None where it is not, or not asked."""
+    if function.cells > LARGEST_ASKED or not isinstance(function.structure, Integers) or len(function.sizes) < 2:
+        return None
+    found = classify_table(function.table, function.modulus, tree=function.tree, effort=ASKED)
+    return None if found.status == "unknown" else found.status == "in-class"
+
+
+def outcome_of(seen: Seen, grokked_at: int | None) -> str:
+    """The first rule that holds."""
+    fits = seen.last["train_accuracy"] >= LEARNED
+    kept, fitted = grokked_at is not None and seen.last["test_accuracy"] >= KEPT, fits and not seen.tested
+    rules = {
+        "diverged": not seen.finite or (seen.grown and not kept and not fitted),
+        "grokked": kept,
+        "fitted": fitted,
+        "collapsed": seen.blank,
+        "slipped": grokked_at is not None,
+        "improving": bool(seen.improving),
+        "memorised": fits,
+        "underfit": True,
+    }
+    return next(name for name, holds in rules.items() if holds)
+
+
+def expectation_of(expected: Expectation, seen: Seen, outcome: str) -> str:
+    """What the training loss alone stands for, beside what was measured; empty where that is not known."""
+    if not expected.covered:
+        return ""
+    compared = expected.compared(seen.last["test_accuracy"]) if seen.tested else ""
+    than = f"; it reached {compared}" * bool(compared)
+    rest = ". That holds once a training has settled" if outcome in ("improving", "slipped", "diverged") else ""
+    return f"From its training loss alone, a test accuracy of {expected.text} is expected{than}{rest}."
 
 
 def blank(config: TrainConfig) -> float:
@@ -75,78 +232,127 @@ def quarter(config: TrainConfig, name: str) -> str:
     return f"{getattr(config, name) / 4:g}" if name in config.rates else "a quarter of that"
 
 
-def diverged(config: TrainConfig, curves: Curves) -> Diagnosis:
-    losses = np.asarray(curves["train_loss"])
+def less_decay(config: TrainConfig) -> str:
+    """A weaker weight decay, to try; empty where there is none to weaken."""
+    decays = config.weight_decay > 0 or "weight_decay" not in config.rates
+    return f"a weight decay of {quarter(config, 'weight_decay')}" if decays else ""
+
+
+Words = tuple[str, str, str]
+"""What was found, its likely cause, and what to try."""
+
+
+def diverged(seen: Seen) -> Words:
+    config, losses = seen.config, np.asarray(seen.curves["train_loss"])
     grown = ~(losses <= 10 * losses[0])
-    step = int(curves["step"][int(np.argmax(grown))])
-    return Diagnosis(
-        "diverged",
-        f"Diverged: by step {step} the training loss was more than ten times what it began with, or not a number. "
-        f"Likely cause: a learning rate too large{shown(config, 'learning_rate')} or initial weights too large "
-        f"(init_scale {config.init_scale:g}); try a learning rate of {quarter(config, 'learning_rate')}.",
+    by = f"by step {int(seen.curves['step'][int(np.argmax(grown))])} the training loss was more than ten times what it "
+    what = f"{by}began with, or not a number" if grown.any() else "its weights are no longer finite numbers"
+    return (
+        f"Diverged{after_all(seen)}: {what}",
+        f"a learning rate too large{shown(config, 'learning_rate')} or initial weights too large "
+        f"(init_scale {config.init_scale:g})",
+        f"try a learning rate of {quarter(config, 'learning_rate')}",
     )
 
 
-def collapsed(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
-    return Diagnosis(
-        "collapsed",
-        f"Collapsed: the weights decayed and the network answers nearly 0 everywhere (loss {last['train_loss']:.5f}, "
-        f"and 0 itself has {blank(config):.5f}). Likely cause: weight decay too strong{shown(config, 'weight_decay')}, "
-        f"or initial weights too small (init_scale {config.init_scale:g}); "
-        f"try a weight decay of {quarter(config, 'weight_decay')}.",
+def collapsed(seen: Seen) -> Words:
+    config = seen.config
+    small = f"initial weights too small (init_scale {config.init_scale:g})"
+    strong, advice = f"weight decay too strong{shown(config, 'weight_decay')}, or {small}", less_decay(config)
+    return (
+        f"Collapsed{after_all(seen)}: the weights decayed and the network answers nearly 0 everywhere "
+        f"(loss {seen.last['train_loss']:.5f}, and 0 itself has {blank(config):.5f})",
+        strong if advice else small,
+        f"try {advice or 'a larger init_scale'}",
     )
 
 
-def grokked(curves: Curves, last: Mapping[str, float]) -> Diagnosis:
-    train, test = passed_at(curves, "train_accuracy"), passed_at(curves, "test_accuracy")
-    when = f"the training rows from step {train}" if train is not None else "never all the training rows"
-    return Diagnosis(
-        "grokked",
-        f"Grokked: {percent(last['test_accuracy'])} of the test rows; 99 % of them from step {test}, {when}.",
+def after_all(seen: Seen) -> str:
+    """That a training which failed had learned before: when it passed 99 %, and of what."""
+    for part, name in (("test", "test"), ("train", "training")):
+        if (passed := passed_at(seen.curves, f"{part}_accuracy")) is not None:
+            return f" after getting 99 % of the {name} set right at step {passed}"
+    return ""
+
+
+def fitted(seen: Seen) -> Words:
+    share = percent(seen.last["train_accuracy"])
+    return f"Fits the whole table ({share} of its cells); there is no test set", "", ""
+
+
+def grokked(seen: Seen) -> Words:
+    known = passed_at(seen.curves, "train_accuracy") is not None
+    train = f"of the training set {seen.when('train_accuracy')}" if known else "never of the training set"
+    share = percent(seen.last["test_accuracy"])
+    return f"Grokked: {share} of the test set right; 99 % of it {seen.when('test_accuracy')}, {train}", "", ""
+
+
+def slipped(seen: Seen) -> Words:
+    passed, config = passed_at(seen.curves, "test_accuracy"), seen.config
+    return (
+        f"Grokked and slipped: 99 % of the test set right at step {passed}, {percent(seen.last['test_accuracy'])} "
+        f"at step {seen.step}",
+        f"a learning rate too large to stay there{shown(config, 'learning_rate')}",
+        f"try a learning rate of {quarter(config, 'learning_rate')}",
     )
 
 
-def still_improving(curves: Curves) -> bool:
-    """Did the test loss (without one, the training loss) fall by more than 2 % within the last fifth of the steps?
-
-    Adam's loss jitters from step to step, so the medians of the two halves of that fifth are compared.
-    """
-    name = "train_loss" if np.isnan(curves["test_loss"][-1]) else "test_loss"
-    losses = np.asarray(curves[name])[np.asarray(curves["step"]) >= 0.8 * curves["step"][-1]]
-    half = losses.size // 2
-    return half > 0 and bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half]))
+def improving(seen: Seen) -> Words:
+    name, part = ("test", "test") if seen.tested else ("train", "training")
+    share = percent(seen.last[f"{name}_accuracy"])
+    return f"Still improving: {share} of the {part} set right, and the {part} loss is falling", "", ""
 
 
-def improving(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
-    name, rows = ("train", "training") if np.isnan(last["test_accuracy"]) else ("test", "test")
-    return Diagnosis(
-        "improving",
-        f"Still improving: {percent(last[f'{name}_accuracy'])} of the {rows} rows, and the {name} loss is falling. "
-        f"Likely cause: too few steps; go on to {2 * config.steps} steps.",
-    )
-
-
-def memorised(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
-    chance = 1 / config.modulus
-    much = "about chance" if last["test_accuracy"] < 2 * chance else "above chance"
-    causes = []
-    if config.fraction < 0.4 or config.modulus < 40:
-        causes.append(f"too little data (fraction {config.fraction:g} of the table; try 0.7)")
+def memorised(seen: Seen) -> Words:
+    config, last = seen.config, seen.last
+    much = "about chance" if last["test_accuracy"] < 2 * chance(config) else "above chance"
+    tried, more = [], 0.7 if config.fraction < 0.7 else 0.9
+    if config.fraction < 0.4 or (config.fraction < more and (config.modulus < 40 or seen.in_class)):
+        tried.append((f"too little data (fraction {config.fraction:g} of the table)", f"a fraction of {more:g}"))
     usual = preset(config.model, config.optimiser)["weight_decay"]
     if config.weight_decay < 0.2 * usual:
-        causes.append(f"weight decay too weak ({config.weight_decay:g}; try {usual:g})")
-    causes.append("a function outside the class h(g1 + g2) (`modgrok classify` decides)")
-    return Diagnosis(
-        "memorised",
-        f"Only memorised: {percent(last['train_accuracy'])} of the training rows, {percent(last['test_accuracy'])} of "
-        f"the test rows ({much}). Likely cause: {', or '.join(causes)}.",
+        tried.append((f"weight decay too weak ({config.weight_decay:g})", f"a weight decay of {usual:g}"))
+    because, advice = (list(words) for words in zip(*tried, strict=True)) if tried else ([], [])
+    asked = [f"try {', or '.join(advice)}"] if advice else []
+    if not seen.in_class:
+        decided = seen.in_class is False
+        because.append("the function, which is not h(g1 + g2)" if decided else "a function that is not h(g1 + g2)")
+        asked += [] if decided else ["ask `modgrok classify`"]
+    return (
+        f"Only memorised{' so far' * seen.early}: {percent(last['train_accuracy'])} of the training set right, "
+        f"{percent(last['test_accuracy'])} of the test set ({much})",
+        ", or ".join(because),
+        "; ".join(asked),
     )
 
 
-def underfit(config: TrainConfig, last: Mapping[str, float]) -> Diagnosis:
+def chance(config: TrainConfig) -> float:
+    """The share of the cells that have the commonest value: what a guess gets right."""
+    table = config.function.table
+    return float(np.bincount(table[table >= 0].ravel()).max() / (table >= 0).sum())
+
+
+def underfit(seen: Seen) -> Words:
+    config = seen.config
     both = f" ({config.weight_decay:g}, with learning rate {config.learning_rate:g})" if config.rates else ""
-    return Diagnosis(
-        "underfit",
-        f"Stuck: {percent(last['train_accuracy'])} of the training rows and no longer improving. Likely cause: too "
-        f"narrow (width {config.width}; try {4 * config.width}) or weight decay too strong{both}.",
+    rest = f" and {'not improving now' if seen.early else 'no longer improving'}" if seen.improving is not None else ""
+    once = passed_at(seen.curves, "train_accuracy")
+    lost = f" (99 % at step {once}, since lost)" if once is not None else ""
+    weaker = less_decay(config)
+    return (
+        f"Stuck{' so far' * seen.early}: {percent(seen.last['train_accuracy'])} of the training set right{lost}{rest}",
+        f"too narrow (width {config.width}){f' or weight decay too strong{both}' if weaker else ''}",
+        f"try a width of {4 * config.width}{f', or {weaker}' if weaker else ''}",
     )
+
+
+WORDS = {
+    "grokked": grokked,
+    "slipped": slipped,
+    "fitted": fitted,
+    "diverged": diverged,
+    "collapsed": collapsed,
+    "improving": improving,
+    "memorised": memorised,
+    "underfit": underfit,
+}

@@ -16,6 +16,7 @@ from modgrok.base.progress import Progress
 from modgrok.base.stores import finite_number, whole_number
 from modgrok.inspection.film import film_of
 from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_columns
+from modgrok.inspection.wrapping import training_mask
 from modgrok.networks.network import Network, named_leaves
 from modgrok.networks.verification import as_network, known_cells
 from modgrok.training.data import train_count
@@ -95,6 +96,8 @@ def kept_film(network: Any) -> Collection[tuple[int, Network]]:
 
 def training_rows(network: Network) -> Bool[np.ndarray, "table"] | None:
     """Which rows of the table a network was trained on; None where its settings do not tell."""
+    if (said := training_mask(network)) is not None:
+        return said
     settings = network.settings
     if network.method != "trained" or not {"seed", "fraction"} <= set(settings):
         return None

@@ -95,6 +95,7 @@ def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterato
     def on_point(point: Point) -> None:
         nonlocal now
         now = ", ".join(filter(None, (line_of(point.row, config.steps), point.rate)))
+        now = "trained; writing its files" if point.row["step"] >= config.steps else now
 
     with line_every_few_seconds(console, lambda: f"{title(config)}: {now}"):
         yield on_point
@@ -134,7 +135,7 @@ def numbers_table(
     passed: Mapping[str, int | None],
     accuracies: Mapping[str, Sequence[float]] | None = None,
 ) -> Table:
-    """Loss, accuracy, and when the accuracy passed 99 %, for the training and the test rows; its course, if given."""
+    """Loss, accuracy, and when the accuracy passed 99 %, on the training and the test set; its course, if given."""
     table = Table(box=None, pad_edge=False)
     for name in ("", "loss", "accuracy", "99 % at step"):
         table.add_column(name, justify="right" if name else "left")
@@ -143,7 +144,8 @@ def numbers_table(
         if isfinite(accuracy):
             when = passed[part]
             curve = [] if accuracies is None else [sparkline(accuracies[part])]
-            table.add_row(part, f"{loss:.6f}", percent(accuracy), "not yet" if when is None else str(when), *curve)
+            never = "never" if accuracies is None else "not yet"
+            table.add_row(part, f"{loss:.6f}", percent(accuracy), never if when is None else str(when), *curve)
     return table
 
 

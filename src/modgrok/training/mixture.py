@@ -137,7 +137,8 @@ def mix(
     """
     settings = MixSettings(trained, separate, width, steps, fraction, learning_rate, weight_decay, seed)
     function = from_expression(expression, mod)
-    assert function.tree is not None
+    if function.tree is None:
+        raise InputError(f"mix takes polynomials modulo a number, got {function.title}; compile or train it instead")
     modulus, plan = function.values, shortest_plan(function.tree, function.values)
     learned = learn_experts(plan, settings, progress)
     experts, abouts, betas = [], [], []

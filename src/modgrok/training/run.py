@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,21 +13,21 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_parquet
+from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made
 from modgrok.base.results import Columns, Result, html_table, percent, plain_object
 from modgrok.base.stores import DamagedError, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
-from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
-from modgrok.training.diagnosis import Diagnosis, diagnose, passed_at
+from modgrok.training.diagnosis import Diagnosis, diagnose, in_class
 from modgrok.training.inspecting import inspect
 from modgrok.training.run_folder import AGAIN, FILES, METRICS, NEURONS, RESULT, load_config
-from modgrok.training.snapshots import Snapshots, snapshots_in
+from modgrok.training.snapshots import USUAL, Snapshots, snapshots_in
 from modgrok.training.steps import Metrics
 
 if TYPE_CHECKING:
@@ -53,27 +53,35 @@ class Measured:
         """The last row of the metrics."""
         return {name: self.curves[name][-1].item() for name in Metrics._fields}
 
+    @cached_property
+    def decided(self) -> Diagnosis | None:
+        """What the curves alone say became of the training; None before their first measurement."""
+        return diagnose(self.config, self.curves) if self.step > 0 else None
+
+    @cached_property
+    def diagnosis(self) -> Diagnosis | None:
+        """What became of the training, in words; of one that only memorised, with the verdict on its function. None for
+        a run that was stopped before its first measurement."""
+        if self.outcome != "memorised":
+            return self.decided
+        return diagnose(self.config, self.curves, in_class(self.config.function))
+
     @property
     def memorised_at(self) -> int | None:
         """The first measured step with 99 % of the training rows right."""
-        return passed_at(self.curves, "train_accuracy")
+        return None if self.decided is None else self.decided.memorised_at
 
     @property
     def grokked_at(self) -> int | None:
         """The first measured step with 99 % of the test rows right."""
-        return passed_at(self.curves, "test_accuracy")
+        return None if self.decided is None else self.decided.grokked_at
 
-    @cached_property
-    def diagnosis(self) -> Diagnosis | None:
-        """What became of the training, in words; None for a run that was stopped before its first measurement."""
-        return diagnose(self.config, self.curves) if self.step > 0 else None
-
-    @cached_property
+    @property
     def expected(self) -> Expectation:
         """The test accuracy that the training loss alone stands for: the loss law."""
-        if self.step == 0:
+        if self.decided is None:
             return not_covered("the network has not been trained yet", "training loss")
-        return expected_from_loss(self.final["train_loss"], replace(self.config, steps=self.step))
+        return self.decided.expected
 
     @property
     def title(self) -> str:
@@ -89,7 +97,7 @@ class Measured:
     @property
     def outcome(self) -> str:
         """One word: that of the diagnosis, or untrained."""
-        return "untrained" if self.diagnosis is None else self.diagnosis.outcome
+        return "untrained" if self.decided is None else self.decided.outcome
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +106,8 @@ class Run(Result, Measured):
 
     `curves` and `neurons` are columns by name; `network` is the trained network, `snapshots` are networks on the way
     to it; `folder` is None for a run that is in memory alone. `seconds` and `steps_per_second` are of the last sitting,
-    without compilation; `reused` tells that the run had been finished before.
+    without compilation; `reused` tells that the run had been finished before, and `provenance` where it comes from, one
+    entry for each sitting.
     """
 
     config: TrainConfig
@@ -111,6 +120,7 @@ class Run(Result, Measured):
     folder: Path | None = None
     snapshots: Snapshots = field(default_factory=dict)
     reused: bool = False
+    provenance: Made = (UNKNOWN,)
 
     @property
     def metrics(self) -> Columns:
@@ -151,7 +161,8 @@ class Run(Result, Measured):
             return self.snapshots[int(step)]
         if not self.snapshots:
             raise InputError(
-                f"no network was kept at step {step}, only the last one, of step {self.step}; train with snapshots=50"
+                f"no network was kept at step {step}, only the last one, of step {self.step}; "
+                f"train with snapshots={USUAL}"
             )
         kept = sorted({*self.snapshots, self.step}, key=lambda other: abs(other - step))
         nearest = " and ".join(map(str, sorted(kept[:2])))
@@ -170,6 +181,10 @@ class Run(Result, Measured):
     def to_torch(self) -> Any:
         """The trained network as a PyTorch module: `Network.to_torch`."""
         return self.network.to_torch()
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """The trained weights as NumPy arrays by their names: `Network.weights`."""
+        return self.network.weights()
 
     @property
     def files(self) -> list[Path]:
@@ -213,6 +228,7 @@ class Run(Result, Measured):
                 "diagnosis": self.diagnosis,
                 "expected_accuracy": self.expected,
                 "files": self.files,
+                KEY: self.provenance,
             }
         )
 
@@ -220,8 +236,8 @@ class Run(Result, Measured):
         final = self.final
         facts = {
             "step": f"{self.step} of {self.config.steps}",
-            "training rows": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
-            "test rows": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
+            "training set": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
+            "test set": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
             "mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)",
             "diagnosis": "none: stopped before the first measurement"
             if self.diagnosis is None
@@ -259,7 +275,26 @@ def load_run(folder: str | Path) -> Run:
         folder,
         snapshots_in(folder),
         reused=True,
+        provenance=made_in(folder, stored),
     )
+
+
+def made_in(folder: Path, stored: Mapping[str, Any]) -> Made:
+    """Where the run in a folder comes from, as its summary says."""
+    try:
+        return read_made(stored.get(KEY))
+    except InputError as error:
+        raise DamagedError(f"{folder / RESULT}: {error}; {AGAIN}") from None
+
+
+def earlier_sittings(folder: Path | None, first_step: int) -> Made:
+    """Where the steps before this sitting come from; unknown where a sitting was killed before it could say so."""
+    if folder is None or not first_step:
+        return ()
+    try:
+        return made_in(folder, read_object(folder / RESULT, {}, AGAIN))
+    except DamagedError:
+        return (UNKNOWN,)
 
 
 def read_curves(folder: Path) -> dict[str, np.ndarray]:
@@ -272,12 +307,13 @@ NEURON_COLUMNS = pa.schema(
 )
 
 
-def write_run(run: Run, folder: Path) -> None:
+def write_run(run: Run, folder: Path, *, figure: bool = True) -> None:
     """Everything but checkpoint and snapshots; the summary last, so that it stands for a folder that is whole."""
-    from modgrok.figures.style import save_figure
-
     write_parquet(folder / METRICS, run.curves, CURVES)
     write_parquet(folder / NEURONS, run.neurons)
     run.network.save(folder / WEIGHTS)
-    save_figure(run.plot(), folder / "curves")
+    if figure:
+        from modgrok.figures.style import save_figure
+
+        save_figure(run.plot(), folder / "curves")
     write_json(folder / RESULT, run.to_json())

@@ -5,7 +5,7 @@ function.npy            the table that is learned, -1 in unknown cells, where th
 metrics.parquet         one row for each measured step: step, losses, accuracies, IPR, neurons alive, norms
 neurons.parquet         one row for each neuron: IPR before and after training, and whether it is alive
 weights.safetensors     the trained network, in the one format of every modgrok network
-snapshots.safetensors   the network at logarithmically spaced steps, where they were asked for
+snapshots.safetensors   the network at logarithmically spaced steps
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
 curves.png, .svg        the figure of the training
@@ -23,7 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.function import Function, from_table
+from modgrok.algebra.field import check_modulus
+from modgrok.algebra.function import Function
+from modgrok.algebra.stored_functions import function_from
 from modgrok.algebra.table_files import read_table
 from modgrok.base.errors import InputError
 from modgrok.base.files import claim_folder, whole_file
@@ -100,7 +102,8 @@ def load_function(folder: Path, stored: dict[str, Any]) -> Function:
     """The table of the run in a folder."""
     found, about = read_table(folder / FUNCTION), stored["function"]
     names = tuple(about["variables"])
-    function = from_table(found.table, stored["modulus"], stored["expression"], names, str(found.path))
+    values = check_modulus(stored["modulus"])
+    function = function_from(about, found.table, values, stored["expression"], names, str(found.path))
     if function.digest != about["digest"]:
         raise InputError(f"{found.path} is not the table that the run was trained on; start again with --overwrite")
     return function
@@ -146,6 +149,7 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
     if theirs.name == ours.name or (ours.tree is None and theirs == ours):
         stored = replace(stored, expression=config.expression)
     told = {"steps"} if ours.tree is None else {"steps", "function"}
+    told |= {"snapshots"} if config.snapshots is None else set()  # who does not say how many takes those there are
     changed = [
         f"{name} is {before!r} there and {after!r} here"
         for name, before in field_values(stored).items()

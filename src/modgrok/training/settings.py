@@ -21,7 +21,8 @@ from modgrok.base.objects import Registry
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.losses import LOSSES
 from modgrok.networks.models import MODELS
-from modgrok.networks.models.mlp import ACTIVATIONS, NORMS
+from modgrok.networks.models.base import ACTIVATIONS
+from modgrok.networks.models.mlp import NORMS
 from modgrok.training.optimisers import OPTIMISERS
 
 BEYOND = float(np.finfo(np.float32).max)
@@ -88,16 +89,20 @@ class Settings:
 
     width: int = setting(
         500,
-        "hidden neurons; of a transformer, the dimension of its stream",
+        "hidden neurons; in a transformer, the dimension of the residual stream",
         least=1,
         most=4096,
         also="hidden d_model n_embd",
     )
     power: int | None = setting(
-        None, "the activation of the power network is x^power; the number of variables if not given", least=1
+        None, "activation x^power of the power network; the number of variables if not given", least=1
     )
     steps: int = setting(
-        1000, "full-batch steps; more than before lets a run go on", least=1, most=200_000, also="epochs iterations"
+        1000,
+        "full-batch steps; a finished run goes on if more are asked for",
+        least=1,
+        most=200_000,
+        also="epochs iterations",
     )
     learning_rate: float = setting(0.005, "learning rate", below=BEYOND, traced=True, also="lr step_size")
     weight_decay: float = setting(5.0, "weight decay", below=BEYOND, traced=True, also="wd decay l2")
@@ -120,26 +125,33 @@ class Settings:
         0, "seed of the split and of the initial weights", least=0, traced=True, also="random_state random_seed"
     )
     metrics_every: int = setting(10, "steps between measurements", least=1, also="log_every eval_every")
-    snapshots: int = setting(
-        0, "networks to keep on the way, at logarithmically spaced steps", least=0, most=200, also="checkpoints"
+    snapshots: int | None = setting(
+        None,
+        "networks to keep on the way, at logarithmically spaced steps, for the film; 32 if not given, fewer where they "
+        "would take more than 64 MB",
+        least=0,
+        most=200,
+        also="checkpoints",
     )
     order: str = setting(
-        "auto", "order of residues in which periodicity is measured; auto takes the function's own", choices=ORDER_NAMES
+        "auto", "order of residues in which the IPR is measured; auto is the function's own", choices=ORDER_NAMES
     )
     model: str = setting(
         "power",
-        "the paper's two-layer network, a deeper mlp, or a transformer; it has settings of its own by default",
+        "the paper's two-layer network, an mlp, or a transformer; other defaults follow the model",
         choices=MODELS,
         also="network architecture net",
     )
     depth: int = setting(
         2,
-        "layers of weights of an mlp (2 or more), or layers of a transformer",
+        "layers of weights in an mlp (2 or more), or layers of a transformer",
         least=1,
         most=4,
         also="layers num_layers",
     )
-    activation: str = setting("relu", "of an mlp", choices=tuple(ACTIVATIONS), also="act nonlinearity act_fn")
+    activation: str = setting(
+        "relu", "of an mlp or a transformer", choices=tuple(ACTIVATIONS), also="act nonlinearity act_fn"
+    )
     norm: str = setting(
         "none",
         "layer normalisation (mlp, transformer) or batch normalisation (mlp)",
@@ -147,7 +159,7 @@ class Settings:
         also="normalization layer_norm batch_norm",
     )
     dropout: float = setting(
-        0.0, "share of the hidden neurons that is dropped at random in every step", below=1, also="p_dropout"
+        0.0, "share of the hidden neurons dropped at random in every step", below=1, also="p_dropout"
     )
     loss: str = setting(
         "mse", "mean squared error to the one-hot, or cross-entropy", choices=LOSSES, also="criterion loss_fn objective"
@@ -170,7 +182,28 @@ class Settings:
         also="d_mlp d_ff expansion",
     )
     bias: bool = setting(
-        False, "whether an mlp or a transformer has biases, which begin at 0", quiet=True, also="biases use_bias"
+        False, "give an mlp or a transformer biases; they start at 0", quiet=True, also="biases use_bias"
+    )
+    repeatable: bool = setting(
+        False,
+        "on a GPU: the same command gives the same bits in every process, at about half the speed (a CPU, and 8 "
+        "networks or more side by side, always do)",
+        quiet=True,
+        also="deterministic reproducible",
+    )
+    beside: int = setting(
+        1,
+        "train so many copies side by side, to repeat a row of a sweep or census to the last bit; it has the number",
+        least=1,
+        most=64,
+        quiet=True,
+    )
+    room: int | None = setting(
+        None,
+        "size of the training set that the program has room for; a row of a sweep or census has the number",
+        least=1,
+        most=1 << 17,
+        quiet=True,
     )
 
 
@@ -192,7 +225,7 @@ REGISTRIES: dict[str, Registry[Any]] = {
 }
 """Settings that take an object in place of a word."""
 ELSEWHERE = {
-    "batch_size": "every step takes all training rows: fraction says how many of the table's these are",
+    "batch_size": "every step uses the whole training set; fraction sets its size",
     **dict.fromkeys(("modulus", "p", "prime"), "the modulus is mod"),
     **dict.fromkeys(("device", "dtype"), "JAX chooses the device (JAX_PLATFORMS), and trains in float32"),
     "verbose": "live shows how far a training is",

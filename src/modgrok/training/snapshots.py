@@ -18,9 +18,22 @@ from modgrok.networks.network import Network
 from modgrok.networks.storage import check_network, read_format_2
 
 SNAPSHOTS = "snapshots.safetensors"
+USUAL, USUAL_BYTES, FEWEST = 32, 64_000_000, 8
+"""Snapshots that a training keeps unless it is told how many, what they may take together, and how many at least make
+a film: of a network so large that not even these fit, none is kept."""
 
 Snapshots = Mapping[int, Network]
 """The network at each of some steps, in rising order: a dict, or a file that is read as it is asked."""
+
+
+def usual_snapshots(size: int) -> int:
+    """How many snapshots of a network of `size` bytes are kept where nobody says how many.
+
+    >>> usual_snapshots(582_000), usual_snapshots(6_000_000), usual_snapshots(9_000_000)
+    (32, 10, 0)
+    """
+    fit = min(USUAL, USUAL_BYTES // max(size, 1))
+    return fit if fit >= FEWEST else 0
 
 
 def snapshot_steps(steps: int, count: int) -> list[int]:
@@ -93,5 +106,5 @@ def read_snapshots(folder: str | Path) -> Iterator[tuple[int, Network]]:
     """Each step at which a run kept its network, and that network, in rising order."""
     found = snapshots_in(Path(folder))
     if not found:
-        raise InputError(f"{folder} has no {SNAPSHOTS}; train with snapshots: --snapshots 50")
+        raise InputError(f"{folder} has no {SNAPSHOTS}; train it again with snapshots: --snapshots {USUAL}")
     yield from found.items()

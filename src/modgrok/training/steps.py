@@ -28,8 +28,9 @@ from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.losses import LOSSES, Loss
 from modgrok.networks.models import Model, Rows, Statistics
+from modgrok.networks.models.base import on_cpu
 from modgrok.training import fused_step
-from modgrok.training.data import known_rows, residue_groups, shuffled_rows, table_inputs
+from modgrok.training.data import known_rows, shuffled_rows, table_inputs
 from modgrok.training.optimisers import Optimiser, optimiser_with
 from modgrok.training.settings import TRACED
 
@@ -39,33 +40,28 @@ BLOCK_BYTES = {"cpu": 1 << 21, "gpu": 1 << 28}
 STEPS_PER_LOOP = 10
 """On a GPU a loop of unknown length asks the host after every turn whether to go on; one turn is this many steps."""
 
+MOST_SEGMENTS = 256
+"""Measured segments that one call may take."""
+
 DROPOUT = 1
 """Folded into the seed's key, so that dropout draws from a stream of its own."""
-
-
-def repeatable_gradient() -> str:
-    """How to sum the gradient of gathered columns so that the same run gives the same bits: see `gathered_sum`."""
-    return "scatter" if on_cpu() else "gather"
-
-
-def on_cpu() -> bool:
-    return jax.default_backend() == "cpu"
 
 
 @dataclass(frozen=True)
 class Shape:
     """What a compilation depends on. `train_rows` is the largest training set of all the networks it serves.
 
-    `known` is the number of cells whose values are known; None where that is all of them.
-    `gradient` says how it is summed: "scatter" or "gather" (see `gathered_sum`), or "fused" (see `fused_step`).
+    `known` is the number of cells whose values are known; None where that is all of them. `fused` takes the step of
+    `fused_step`, and `repeatable` a program with the same bits in every process (`training.ensemble`).
     """
 
     model: Model
     train_rows: int
-    gradient: str = "scatter"
     loss: str | Loss = "mse"
     optimiser: str | Optimiser = "adamw"
     known: int | None = None
+    fused: bool = False
+    repeatable: bool = False
 
     @property
     def cells(self) -> int:
@@ -111,7 +107,6 @@ class Examples(NamedTuple):
 
     table: Int[Array, "cell"]
     shuffled: Int[Array, "row"]
-    groups: Int[Array, "variable p slot"] | None
     places: Places
 
 
@@ -149,13 +144,10 @@ def start(
     shuffled = split_of(hyper.seed, shape.rows)
     if shape.known is not None:
         shuffled = known_rows(table, shape.known)[shuffled]
-    groups = None
-    if shape.gradient == "gather":
-        groups = residue_groups(shuffled, shape.train_rows, shape.model.residues)
     if params is None:
         params = shape.model.init(hyper.init_scale, key=init_key)
     state = State(params, optimiser_with(shape.optimiser, hyper).init(params), jnp.int32(0))
-    return Examples(table, shuffled, groups, places), state
+    return Examples(table, shuffled, places), state
 
 
 def split_of(seed: Int[Array, ""] | int, rows: int) -> Int[Array, "row"]:
@@ -167,14 +159,14 @@ def split_of(seed: Int[Array, ""] | int, rows: int) -> Int[Array, "row"]:
 def advance(shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[Array, ""] | int) -> State:
     """`steps` full-batch steps. The number is traced: one compilation serves segments of any length."""
     optimiser = optimiser_with(shape.optimiser, hyper)
-    gradient_at = (fused_gradient if shape.gradient == "fused" else block_gradient)(shape, hyper, examples)
+    gradient_at = (fused_gradient if shape.fused else block_gradient)(shape, hyper, examples)
 
     def step(_: Any, state: State) -> State:
         updates, moments = optimiser.update(gradient_at(state), state.optimiser, state.params)
         params = optax.apply_updates(state.params, shape.model.applied(updates))
         return State(params, moments, state.step + 1)
 
-    if shape.gradient == "fused":
+    if shape.fused:
         found: State = fused_step.unpadded(repeated(step, steps, fused_step.padded(state, shape.model)), state)
         return found
     return repeated(step, steps, state)
@@ -195,7 +187,7 @@ def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[
     blocks, loss = training_blocks(shape, hyper, examples), LOSSES.thing(shape.loss)
 
     def block_loss(params: Any, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
-        rows = Rows(block.inputs, examples.groups, block.weights)
+        rows = Rows(block.inputs, block.weights)
         logits = shape.model.apply(params, rows, key=key)
         return jnp.sum(block.weights * loss(logits, block.targets))
 
@@ -229,8 +221,7 @@ class Block(NamedTuple):
 
 def training_blocks(shape: Shape, hyper: Hyper, examples: Examples) -> Block:
     """The training rows in equal blocks along a leading axis; one block where they must be seen together."""
-    together = shape.gradient == "gather" or shape.model.sees_whole_batch
-    count = 1 if together else -(-shape.train_rows // shape.block_rows)
+    count = 1 if shape.model.sees_whole_batch else -(-shape.train_rows // shape.block_rows)
     places = even_blocks(shape.train_rows, count)
     rows = examples.shuffled[jnp.minimum(places, shape.train_rows - 1)]
     weights = jnp.where(places < hyper.train_rows, 1 / hyper.train_rows, 0)
@@ -300,3 +291,22 @@ def advance_and_measure(
 ) -> tuple[State, Metrics]:
     state = advance(shape, hyper, examples, state, steps)
     return state, measure(shape, hyper, examples, state.params)
+
+
+def advance_and_measure_often(
+    shape: Shape, every: int, hyper: Hyper, examples: Examples, state: State, count: Int[Array, ""] | int
+) -> tuple[State, Float[Array, "segment metric"]]:
+    """`count` segments of `every` steps each, and the metrics after each of them: one call, and one array to fetch.
+
+    A GPU takes ten steps of a small network in less time than the host needs to ask for them. Rows past `count` are 0.
+    """
+
+    def segment(k: Int[Array, ""], carried: tuple[State, Array]) -> tuple[State, Array]:
+        state, measured = carried
+        state, metrics = advance_and_measure(shape, hyper, examples, state, every)
+        row = jnp.stack([jnp.asarray(value, measured.dtype) for value in metrics])
+        return state, measured.at[k].set(row)
+
+    nothing = jnp.zeros((MOST_SEGMENTS, len(Metrics._fields)))
+    found: tuple[State, Array] = jax.lax.fori_loop(0, count, segment, (state, nothing))
+    return found

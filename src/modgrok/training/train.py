@@ -14,13 +14,17 @@ from typing import Any
 import jax
 import numpy as np
 
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import FunctionLike
+from modgrok.algebra.groups import GroupLike
 from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_parquet
+from modgrok.base.provenance import merged, provenance
 from modgrok.base.stores import DamagedError, set_aside
 from modgrok.networks.losses import Loss
 from modgrok.networks.models import Model
+from modgrok.networks.models.base import on_cpu
 from modgrok.networks.network import Network
 from modgrok.training.checkpoints import CURVES, Training, begin, load_checkpoint, save_checkpoint
 from modgrok.training.config import Task, TrainConfig, setting_word
@@ -28,13 +32,16 @@ from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.optimisers import Optimiser
-from modgrok.training.run import Run, load_run, write_run
+from modgrok.training.run import Run, earlier_sittings, load_run, write_run
 from modgrok.training.run_folder import CHECKPOINT, METRICS, difference, is_finished, load_config, owned
 from modgrok.training.settings import SETTINGS, check_names, described, parameters
-from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, write_snapshots
+from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, usual_snapshots, write_snapshots
+from modgrok.training.steps import MOST_SEGMENTS
 
 SECONDS_BETWEEN_METRICS = 1.0
 """How often a folder shows to others (`modgrok watch`) how far its training is."""
+SECONDS_OF_A_CALL = 0.1
+"""How long the device of a training is left alone, where segments are shorter: nobody waits longer for it."""
 LOOKS_PER_SECOND = 21.0
 """How often at least somebody who looks on is shown the training, where steps and looks are fast enough."""
 
@@ -43,6 +50,8 @@ def train(
     function: FunctionLike,
     mod: int | None = None,
     *,
+    group: GroupLike | None = None,
+    field: int | Field | None = None,
     out: str | Path | None = None,
     overwrite: bool = False,
     checkpoint_seconds: float = 10.0,
@@ -59,6 +68,8 @@ def train(
             .csv, .npy or .parquet file; or a Python function of residues (`algebra.function`). Cells of a table that
             are unknown neither train nor test: the network predicts them.
         mod: the modulus; of a table, the number of its values.
+        group: the finite group of a word such as "a b a^-1": "S5", say, or an `mg.group`.
+        field: the number of elements of the finite field of an expression: 81, say.
         out: folder of the run, which goes on where an earlier sitting stopped; None keeps the run in memory.
         overwrite: replace the run that is in the folder.
         checkpoint_seconds: least time between checkpoints.
@@ -78,7 +89,7 @@ def train(
     """
     check_names(settings, "train", (*SETTINGS, *OPTIONS))
     return train_config(
-        TrainConfig.of(function, mod, **settings),
+        TrainConfig.of(function, mod, group=group, field=field, **settings),
         out,
         overwrite=overwrite,
         checkpoint_seconds=checkpoint_seconds,
@@ -159,7 +170,7 @@ def train_config(
             return load_run(folder)
     check_log(log, folder)
     task = config.task()  # what cannot be trained makes no folder, and empties none
-    check_memory(task.shape)
+    check_memory(task.shape, config.beside)
     console = printing.console(stderr=True)
     shown = console.is_jupyter if live is None else live
     if folder is not None and (own := config.own_objects()):
@@ -170,7 +181,9 @@ def train_config(
         logged(log, config, folder) as logger,
     ):
         watchers = [watcher for watcher in (view, logger, on_point, on_look) if watcher is not None]
-        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, stop or (lambda: False))
+        one_by_one = on_cpu() or on_point is not None  # who asks for points may ask for their networks
+        asked = stop or (lambda: False)
+        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, asked, one_by_one)
 
 
 def needed_again(config: TrainConfig, folder: Path, own: Sequence[str]) -> str:
@@ -188,12 +201,16 @@ def sitting(
     watchers: list[OnPoint],
     on_look: OnPoint | None,
     stop: Callable[[], bool],
+    one_by_one: bool,
 ) -> Run:
-    """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so."""
+    """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so.
+
+    On a GPU several measured segments are one call (`segments_ahead`), unless `one_by_one`.
+    """
     fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
     training = fresh if folder is None else last_checkpoint(config, folder, fresh)
-    training = training.compiled()
+    training = training.compiled(0 if one_by_one else config.metrics_every)
     diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
     lap_step, lap_began = first_step, began
@@ -204,19 +221,29 @@ def sitting(
             training.last_row(), training.step - first_step, seconds, partial(training.network, config), measured
         )
 
-    for step in (step for step in config.measured_steps() if step > first_step):
-        if stop():
-            break
-        filmed = diary.film_steps(training.step, step)
-        speed = (training.step - lap_step) / max(time.perf_counter() - lap_began, 1e-9)
-        lap_step, lap_began = training.step, time.perf_counter()
-        looks = [] if on_look is None else look_steps(training.step, step, speed)
-        for until in sorted({*filmed, *looks, step}):
-            training = training.segment(until - training.step, noted=until == step)
-            if until in filmed:
+    while training.step < config.steps and not stop():
+        now, speed = training.step, (training.step - lap_step) / max(time.perf_counter() - lap_began, 1e-9)
+        lap_step, lap_began = now, time.perf_counter()
+        count = 0 if one_by_one else segments_ahead(now, diary.next_film(now), config.metrics_every, speed)
+        if count:
+            training = training.segments(config.metrics_every, count)
+            per_step = (time.perf_counter() - lap_began) / (training.step - now)
+            for row in training.rows_since(now)[:-1]:
+                step = int(row["step"])
+                for watcher in watchers:
+                    watcher(Point(row, step - first_step, lap_began - began + (step - now) * per_step))
+            if training.step in diary.planned:
                 diary.film(training)
-            if on_look is not None and until != step:
-                on_look(point_of(training, measured=False))
+        else:
+            step = min(config.steps, (now // config.metrics_every + 1) * config.metrics_every)
+            filmed = diary.film_steps(now, step)
+            looks = [] if on_look is None else look_steps(now, step, speed)
+            for until in sorted({*filmed, *looks, step}):
+                training = training.segment(until - training.step, noted=until == step)
+                if until in filmed:
+                    diary.film(training)
+                if on_look is not None and until != step:
+                    on_look(point_of(training, measured=False))
         for watcher in watchers:
             watcher(point_of(training, measured=True))
         diary.write(training)
@@ -232,6 +259,7 @@ def sitting(
         jax.devices()[0].device_kind,
         folder,
         diary.snapshots,
+        provenance=merged(earlier_sittings(folder, first_step), (provenance(began, {}, "modgrok.training.train"),)),
     )
     if folder is not None:
         diary.checkpoint(folder, training)
@@ -243,7 +271,7 @@ def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Train
     """The training as its folder holds it; from the beginning where its checkpoint or its snapshots are damaged."""
     checkpoint = folder / CHECKPOINT
     try:
-        if config.snapshots:
+        if config.snapshots != 0:
             snapshots_in(folder)
     except DamagedError as error:
         checkpoint.unlink(missing_ok=True)  # those of earlier steps are made again, too
@@ -253,6 +281,16 @@ def last_checkpoint(config: TrainConfig, folder: Path, fresh: Training) -> Train
     except DamagedError as error:
         set_aside(checkpoint, error)
         return fresh
+
+
+def segments_ahead(now: int, film: int, every: int, speed: float) -> int:
+    """How many measured segments to take in one call: as fill a tenth of a second, up to the next snapshot; 0 is none.
+
+    >>> segments_ahead(0, 1000, 10, 8000.0), segments_ahead(960, 1000, 10, 8000.0), segments_ahead(995, 1000, 10, 8e3)
+    (80, 4, 0)
+    """
+    fit = max(1, int(speed * SECONDS_OF_A_CALL / every))
+    return 0 if now % every else min(fit, (film - now) // every, MOST_SEGMENTS)
 
 
 def look_steps(now: int, until: int, speed: float) -> range:
@@ -270,9 +308,9 @@ class Diary:
 
     def __init__(self, config: TrainConfig, folder: Path | None, seconds: float, training: Training) -> None:
         self.config, self.folder, self.seconds = config, folder, seconds
-        kept = {} if folder is None or not config.snapshots else snapshots_in(folder)
+        kept = {} if folder is None or config.snapshots == 0 else snapshots_in(folder)
         self.snapshots: dict[int, Network] = {step: kept[step] for step in kept if step <= training.step}
-        self.planned = snapshot_steps(config.steps, config.snapshots)
+        self.planned = snapshot_steps(config.steps, snapshot_count(config, training))
         self.unwritten = False
         if training.step in self.planned and training.step not in self.snapshots:
             self.film(training)
@@ -283,6 +321,10 @@ class Diary:
     def film_steps(self, after: int, until: int) -> list[int]:
         """The steps of a stretch of training at which a snapshot is due."""
         return [step for step in self.planned if after < step <= until]
+
+    def next_film(self, now: int) -> int:
+        """The next step at which a snapshot is due; the last step where none is."""
+        return min((step for step in self.planned if step > now), default=self.config.steps)
 
     def film(self, training: Training) -> None:
         """Keep the network as it is now."""
@@ -307,6 +349,13 @@ class Diary:
             self.unwritten = False
         save_checkpoint(self.config, folder / CHECKPOINT, training)
         self.checkpoint_at = time.perf_counter()
+
+
+def snapshot_count(config: TrainConfig, training: Training) -> int:
+    """How many snapshots were asked for, or as many as take little room."""
+    if config.snapshots is not None:
+        return config.snapshots
+    return usual_snapshots(sum(leaf.nbytes for leaf in jax.tree.leaves(training.params)))
 
 
 def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarray]:

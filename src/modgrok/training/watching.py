@@ -31,6 +31,8 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
     """
     folder, console = Path(folder), console or printing.console(stderr=True)
     config = begun(folder)
+    if not is_running(folder):
+        return ended(folder, config)
     if console.is_terminal or console.is_jupyter:
         with live_view(config, console, beginning="waiting for its first measurement …") as on_point:
             for point in points(folder):

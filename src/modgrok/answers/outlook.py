@@ -1,0 +1,155 @@
+"""Whether a network will learn a function from part of its table: one decision, of which every sentence is made.
+
+Three witnesses are heard. The trainings most like it (`loss_law.from_table`) tell the accuracy to expect; the law of
+shares (`loss_law.fraction_law`) tells from which share of the table on half of all trainings reach 99 %; a probe is one
+network that was trained. Half of them reach 99 % just where the accuracy to expect, which is a median, is 99 % or more.
+So where the first two disagree the share is not told, since the accuracy is about this very table; where only the
+second is known, it alone decides; and a probe that left the interval is told as such.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from modgrok.answers.probe import Probe
+from modgrok.base.results import Result, percent
+from modgrok.loss_law.expectation import Expectation, span_text
+from modgrok.loss_law.fraction_law import GROKKED, fraction_law
+
+WIDE = 0.6
+"""An interval that tells no more than that some networks learn a function and others do not."""
+SURE, LIKELY, HALF, LITTLE = 0.95, 0.8, 0.5, 0.2
+"""Expected accuracies from which on a network "should learn" a function, learns most, more than half, or a part."""
+
+LEADS = {
+    "learned": "A network should learn it from {part}",
+    "often": "A network often learns it from {part}, but not always",
+    "most": "A network learns most of it from {part}",
+    "half": "A network learns more than half of it from {part}",
+    "part": "A network learns a part of it from {part}",
+    "hardly": "A network will hardly learn it from {part}",
+    "open": "It is open whether a network learns it from {part}",
+    "too little": "A network will hardly learn all of it from {part}",
+    "unknown": "Whether a network learns it from {part} is not known",
+}
+"""What each outcome is called in a sentence."""
+
+
+@dataclass(frozen=True, repr=False)
+class Outlook(Result):
+    """What to expect of a network that trains on `fraction` of a table.
+
+    `outcome` is one of `LEADS`, `because` where that comes from, and `advice` what to do, empty where nothing is to be
+    done. `expected` has the numbers, None where no trainings are like it; `enough` is the share of the table from which
+    on half of all trainings grok, None where that is not known or `expected` says otherwise.
+    """
+
+    outcome: str
+    because: str
+    advice: str
+    fraction: float
+    expected: Expectation
+    enough: float | None
+    probe: Probe | None
+
+    @property
+    def text(self) -> str:
+        """The decision in sentences; the advice is another."""
+        return " ".join(filter(None, (self.lead, self.of_the_probe, self.of_the_share, self.of_the_number)))
+
+    @property
+    def lead(self) -> str:
+        said = LEADS[self.outcome].format(part=share_text(self.fraction))
+        if self.outcome == "unknown":
+            if self.enough is not None:
+                said = f"Whether so little as {share_text(self.fraction)} is enough was not measured"
+            elif self.reached is not None:
+                said = f"How much networks learn of it from {share_text(self.fraction)} is not known"
+            return f"{said}: {self.because}."
+        if self.expected.value is None or self.expected.low is None or self.expected.high is None:
+            return f"{said}."
+        much, low, high = (percent(x, 0) for x in (self.expected.value, self.expected.low, self.expected.high))
+        span = "this" if low == much == high else span_text(self.expected.low, self.expected.high)
+        return f"{said}: expect {much} of the unseen cells right ({span} in nine networks of ten)."
+
+    @property
+    def reached(self) -> float | None:
+        """What the probe got right of the cells that it had not seen."""
+        return None if self.probe is None else self.probe.test_accuracy
+
+    @property
+    def of_the_probe(self) -> str:
+        if self.reached is None:
+            return ""
+        beside = self.expected.compared(self.reached) if self.expected.covered else ""
+        if not self.expected.covered and self.enough is not None:
+            denied = (self.reached >= GROKKED) != (self.outcome == "learned")
+            beside = ("less" if self.outcome == "learned" else "more") if denied else ""
+        than = f", {beside} than was to be expected" if beside else ""
+        return f"The probe, one small network, got {percent(self.reached, 1)} of them right{than}."
+
+    @property
+    def of_the_share(self) -> str:
+        if self.enough is None:
+            return ""
+        less = " or less" * (self.enough <= fraction_law().fraction_range[0])
+        return f"It is expected to grok from about {percent(self.enough, 0)} of the table{less}."
+
+    @property
+    def of_the_number(self) -> str:
+        """Why there is no closer number, where the law of shares alone has decided."""
+        told = self.expected.covered or self.outcome == "unknown"
+        return "" if told else f"No closer number is known: {self.expected.reason}."
+
+    @property
+    def accuracy(self) -> str:
+        """The accuracy to expect in a few words."""
+        if self.expected.covered or self.outcome == "unknown":
+            return self.expected.text
+        return f"{percent(GROKKED, 0)} or more" if self.outcome == "learned" else f"below {percent(GROKKED, 0)}"
+
+    def summary(self) -> str:
+        return f"{self.outcome}: expected test accuracy {self.accuracy}"
+
+    def to_json(self) -> dict[str, Any]:
+        """What is not told beside it: an answer has the numbers among its own keys."""
+        return {name: getattr(self, name) for name in ("outcome", "because", "advice")}
+
+
+def outlook(expected: Expectation, share: float | None, fraction: float, probe: Probe | None = None) -> Outlook:
+    """What the accuracy to expect, the share that is enough and a probe say together."""
+    enough = share if share is not None and agrees(share, expected, fraction) else None
+    outcome, because = outcome_of(expected, enough, fraction)
+    advice = ""
+    if outcome == "unknown" and probe is None:
+        advice = "a probe trains one small network on it and sees (--probe)"
+    elif outcome != "learned" and enough is not None and enough > fraction:
+        advice = f"train on more than {percent(enough, 0)} of the table"
+    return Outlook(outcome, because, advice, fraction, expected, enough, probe)
+
+
+def agrees(share: float, expected: Expectation, fraction: float) -> bool:
+    """Whether half of the trainings reach 99 % by the one just where they do by the other, or one alone speaks."""
+    return expected.value is None or (share <= fraction) == (expected.value >= GROKKED)
+
+
+def outcome_of(expected: Expectation, enough: float | None, fraction: float) -> tuple[str, str]:
+    """One of `LEADS`, and where it comes from."""
+    if expected.value is None or expected.low is None or expected.high is None:
+        least = fraction_law().fraction_range[0]
+        if enough is None or fraction < enough <= least:
+            return "unknown", expected.reason
+        because = f"half of the trainings on functions of its kind grok from {percent(enough, 0)} of the table on"
+        return "learned" if enough <= fraction else "too little", because
+    value, low, high = expected.value, expected.low, expected.high
+    if value < SURE and high - low > WIDE:
+        return "open", expected.reason
+    if value >= SURE and (enough is None or enough <= fraction):
+        return "learned" if low >= LIKELY else "often", expected.reason
+    levels = {"most": LIKELY, "half": HALF, "part": LITTLE}
+    return next((name for name, least in levels.items() if value >= least), "hardly"), expected.reason
+
+
+def share_text(fraction: float) -> str:
+    return "half of its table" if fraction == 0.5 else f"{100 * fraction:g} % of its table"
