@@ -10,6 +10,7 @@ import pytest
 from planted_census import plant
 from rich.console import Console
 
+import modgrok as mg
 from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
@@ -128,10 +129,12 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
     assert "720 networks on 120 tables" in text and "| 97 | 500 | 0.700 | 1500 | 40 |" in text
     assert result.findings.networks == 720
     stored = json.loads((tmp_path / "report.json").read_text())
+    made = stored.pop("provenance")
     assert stored == result.findings.to_json() == {k: v for k, v in result.to_json().items() if k in stored}
-    assert set(result.to_json()) - set(stored) == {"folder", "files", "seconds"}
+    assert made == result.to_json()["provenance"] and [each["version"] for each in made] == ["unknown", mg.__version__]
+    assert set(result.to_json()) - set(stored) == {"folder", "files", "seconds", "provenance"}
     assert set(map(str, tmp_path.iterdir())) == set(result.to_json()["files"])
-    command.show(result, Console(quiet=True), argparse.Namespace())
+    command.show(result, Console(quiet=True), argparse.Namespace(details=True))
 
 
 def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(folder, tmp_path):
@@ -144,7 +147,7 @@ def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(fold
     result = run("report", tmp_path / "half")
     assert result.findings.networks == 40
     assert [each.held_out for each in result.findings.law.errors_held_out] == ["tables", "families"]
-    with pytest.raises(InputError, match="a report is about training on half of tables"):
+    with pytest.raises(InputError, match="a report needs networks that trained on half of a random table"):
         run("report", tmp_path / "less")
 
 
@@ -153,7 +156,7 @@ def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path, capsys):
     assert json.loads((tmp_path / "law.json").read_text())["made_by"] == f"modgrok census fit {folder}"
     assert read_calibration(tmp_path / "law.json") == result.calibration
     assert result.to_json()["error_one_curve"] == result.errors.error_one_curve
-    command.show(result, Console(), argparse.Namespace())
+    command.show(result, Console(), argparse.Namespace(details=True))
     assert f"error one curve {result.errors.error_one_curve:.4g}" in re.sub(" +", " ", capsys.readouterr().out)
     assert run("query", folder, "SELECT count(*) AS n FROM census").to_json()["rows"] == [{"n": 1440}]
 

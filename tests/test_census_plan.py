@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+import modgrok as mg
 from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table, own_functions
 from modgrok.censuses.plan import load_plan, plan_from
@@ -118,9 +119,21 @@ def test_own_tables_are_a_family(tmp_path, monkeypatch):
     assert plan_from(stored) != plan
 
 
+def test_a_function_in_a_group_or_a_field_is_a_family_of_one_table():
+    settings = [{"moduli": [6, 7, 9], "widths": [4], "fractions": [0.5]}]
+    plan = plan_from({"steps": 2, "tables": {"a b in S3": 1, "x y + t in GF(9)": 1}, "settings": settings})
+    found = [(n.family, n.modulus, n.table_seed) for n in plan.networks()]
+    assert found == [("a b in S3", 6, 0), ("x y + t in GF(9)", 9, 0)]
+    assert np.array_equal(make_table("a b in S3", 6, 0).values, mg.group("S3").table)
+    assert plan_from(json.loads(json.dumps(plan.to_json()))) == plan
+
+
 @pytest.mark.parametrize(
     "tables, message",
     [
+        ({"a b in S4": 1}, "a b in S4: no block of settings has the modulus 24"),
+        ({"a b in Nobody": 1}, "unknown group 'Nobody'"),
+        ({"x/y in GF(5)": 1}, "modulo one number, got n1/n2 in GF"),
         ({"none.csv": 1}, "no file is called none.csv"),
         ({"seven.npy": 1}, r"seven.npy \(7 × 7 → 7\): no block of settings has the modulus 7"),
         ({"five.npy": 2}, "asks for 2 tables, there are 1 such files"),

@@ -4,13 +4,14 @@ A table is reproduced from (family, modulus, seed) alone. A family that is writt
 coefficients from 1 … p-1 and exponents from 1 … 12, so most of its tables have repeated rows where an exponent shares
 a factor with p - 1. Any other name of a family is read as a template: an expression with letters in braces, such as
 "{a}x^2 y + {b}y^2", whose letters become random non-zero coefficients; or, where it ends in .csv, .npy or .parquet, as
-the path of one's own tables, which may have wildcards: seed k is the k-th file in the order of their names.
+the path of one's own tables, which may have wildcards: seed k is the k-th file in the order of their names. An
+expression in a group or a field, "a b in S5", is one table of its own order.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from glob import glob
 from pathlib import Path
@@ -27,6 +28,8 @@ from modgrok.algebra.function import Function, read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.table_files import SUFFIXES
 from modgrok.base.errors import InputError
+from modgrok.censuses.kinds import KINDS, UNWRITTEN_KINDS, WRITTEN_KINDS
+from modgrok.censuses.other_kinds import OTHER_KINDS
 
 LARGEST_EXPONENT = 12
 LARGEST_OUTER_EXPONENT = 5
@@ -49,12 +52,13 @@ class Table(NamedTuple):
 def make_table(family: str, modulus: int, seed: int) -> Table:
     """The table that (family, modulus, seed) stands for."""
     check_modulus(modulus)
-    if is_file(family):
+    if is_own(family):
         return Table(family, modulus, seed, None, own_table(family, modulus, seed))
     rng = np.random.default_rng([crc32(family.encode()), modulus, seed])
-    if family in UNWRITTEN:
-        return Table(family, modulus, seed, None, UNWRITTEN[family](modulus, rng))
-    text = WRITTEN[family](modulus, rng) if family in WRITTEN else fill(family, modulus, rng)
+    if (values := (UNWRITTEN | UNWRITTEN_KINDS | OTHER_KINDS).get(family)) is not None:
+        return Table(family, modulus, seed, None, values(modulus, rng))
+    written = (WRITTEN | WRITTEN_KINDS).get(family)
+    text = fill(family, modulus, rng) if written is None else written(modulus, rng)
     return Table(family, modulus, seed, text, expression_values(text, modulus))
 
 
@@ -68,9 +72,9 @@ def expression_values(text: str, modulus: int) -> Values:
 
 def check_family(name: str) -> None:
     """An `InputError` unless `name` is a family or a template."""
-    if name in FAMILIES:
+    if name in NAMES:
         return
-    if is_file(name):
+    if is_own(name):
         own_functions(name)
         return
     try:
@@ -78,25 +82,30 @@ def check_family(name: str) -> None:
     except InputError as error:
         cause = str(error).splitlines()[0]
         raise InputError(
-            f"{name!r} is neither a family ({', '.join(FAMILIES)}) nor a template such as "
-            f"'{{a}}x^2 y + {{b}}y^2': {cause}"
+            f"{name!r} is neither a family ({', '.join(NAMES)}) nor a template such as '{{a}}x^2 y + {{b}}y^2': {cause}"
         ) from None
 
 
 # ---------------------------------------------------------------------------------------------- in files
 
 
-def is_file(family: str) -> bool:
-    return Path(family).suffix.lower() in SUFFIXES
+def is_own(family: str) -> bool:
+    """Whether it has tables of a modulus of their own: in files, or in a group or a field."""
+    return Path(family).suffix.lower() in SUFFIXES or " in " in family
 
 
 @lru_cache(maxsize=64)
 def own_functions(pattern: str) -> tuple[Function, ...]:
     """The tables of the files that a path stands for, read once; each must be whole, of two variables, modulo p."""
+    if Path(pattern).suffix.lower() not in SUFFIXES:
+        return whole_tables((pattern,), (read_function(pattern, at_least=2),))
     paths = sorted(map(Path, glob(pattern)))
     if not paths:
         raise InputError(f"no file is called {pattern}; paths are those of the folder where the census is started")
-    found = tuple(read_function(path) for path in paths)
+    return whole_tables(paths, tuple(read_function(path) for path in paths))
+
+
+def whole_tables(paths: Sequence[str | Path], found: tuple[Function, ...]) -> tuple[Function, ...]:
     for path, function in zip(paths, found, strict=True):
         if not function.square or function.known is not None or len(function.sizes) != 2:
             raise InputError(
@@ -209,3 +218,5 @@ UNWRITTEN: dict[str, Callable[[int, Generator], Values]] = {
     "random": random_values,
 }
 FAMILIES = (*WRITTEN, *UNWRITTEN)
+NAMES = (*FAMILIES, *KINDS, *OTHER_KINDS)
+"""All of them: families, kinds that laws are fitted to, and kinds that they are tried on."""

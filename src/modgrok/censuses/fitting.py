@@ -11,6 +11,7 @@ import numpy as np
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
+from modgrok.base.provenance import KEY, UNKNOWN, Made
 from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.law_check import (
@@ -44,6 +45,7 @@ class LawFit(Result):
     calibration: Calibration
     errors: LawErrors
     seconds: float
+    provenance: Made = (UNKNOWN,)
 
     def summary(self) -> str:
         return f"the loss law of {self.folder}: {self.errors.summary()}"
@@ -70,8 +72,9 @@ def fit(folder: str | Path, out: str | Path | None = None) -> LawFit:
     found = calibrate(census, f"modgrok census fit {folder}")
     errors = evaluate(census)
     path = Path(out) if out is not None else folder / "calibration.json"
-    write_json(path, found.to_json())
-    return LawFit(folder, (path,), found, errors, time.perf_counter() - started)
+    made = store.made_from(folder, started, "modgrok.censuses.fitting")
+    write_json(path, found.to_json() | {KEY: made})
+    return LawFit(folder, (path,), found, errors, time.perf_counter() - started, made)
 
 
 def calibrate(census: Columns, made_by: str) -> Calibration:

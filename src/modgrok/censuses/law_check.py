@@ -158,8 +158,8 @@ class LawErrors(Result):
 
     def summary(self) -> str:
         return (
-            f"mean absolute error {self.error_own_curves:.3f} with a curve for each of {len(self.errors_by_setting)} "
-            f"settings, {self.error_one_curve:.3f} with one for all, over {self.evaluated:,} networks"
+            f"mean absolute error {self.error_own_curves:.3f} with a curve for each setting, "
+            f"{self.error_one_curve:.3f} with one curve for all, over {self.evaluated:,} networks"
         )
 
 

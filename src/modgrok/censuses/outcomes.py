@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool
 
-from modgrok.base.results import Result
+from modgrok.base.results import Result, percent
 from modgrok.censuses.law_check import Columns, last_step
 from modgrok.training.diagnosis import LEARNED
 
@@ -67,8 +67,28 @@ class Surprise:
 
 
 def final_rows(census: Columns) -> Bool[np.ndarray, "row"]:
-    """Rows at the last step that have test rows."""
+    """Rows at the last step of networks that have a test set."""
     return np.asarray((census["steps"] == last_step(census)) & (census["fraction"] < 1))
+
+
+VERDICTS = {"in-class": "functions h(g1 + g2)", "not-in-class": "other functions", "unknown": "undecided functions"}
+"""What a verdict says of a function, in a few words."""
+
+
+def learned_words(census: Columns) -> str:
+    """How many networks grokked, by the verdict on their functions where that is known, in a sentence."""
+    rows, learned = final_rows(census), census["test_accuracy"] >= LEARNED
+    if not rows.any():
+        return "No network was tested: all of them trained on whole tables."
+    verdicts = census.get("verdict", np.full(len(rows), None))
+    parts = []
+    for verdict, name in VERDICTS.items():
+        if (k := rows & (verdicts == verdict)).any():
+            parts.append(f"{(k & learned).sum():,} of {k.sum():,} on {name}")
+    lead = (
+        f"{(rows & learned).sum():,} of {rows.sum():,} networks grokked ({percent(LEARNED, 0)} of the test set right)"
+    )
+    return f"{lead}: {', '.join(parts)}." if parts else f"{lead}."
 
 
 def by_family(census: Columns) -> tuple[FamilyAccuracy, ...]:
@@ -84,7 +104,7 @@ def by_family(census: Columns) -> tuple[FamilyAccuracy, ...]:
 
 
 def by_verdict(census: Columns) -> tuple[VerdictOutcomes, ...]:
-    """How often each verdict goes with each outcome, over all settings with test rows."""
+    """How often each verdict goes with each outcome, over all settings with a test set."""
     rows, accuracy = final_rows(census), census["test_accuracy"]
     beyond = accuracy > census["redundancy"].astype(float) + BEYOND
     outcomes = {
@@ -93,7 +113,7 @@ def by_verdict(census: Columns) -> tuple[VerdictOutcomes, ...]:
         "redundancy or less": (accuracy < LEARNED) & ~beyond,
     }
     found = []
-    for verdict in ("in-class", "not-in-class", "unknown"):
+    for verdict in VERDICTS:
         k = rows & (census["verdict"] == verdict)
         counts = {name: int((k & outcome).sum()) for name, outcome in outcomes.items()}
         found.append(VerdictOutcomes(verdict, int(k.sum()), counts))

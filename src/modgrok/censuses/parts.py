@@ -2,6 +2,9 @@
 
 Networks of one model train in one compiled program, padded to the largest training set among them, where that wastes
 little: the plan's `fill` is the least share of that set which a network must have of its own.
+
+A plan with `shuffle` is meant to be stopped: the networks of a program are shuffled, and programs take turns, so that
+whatever has been trained is a sample of the whole. Its parts are larger, since they change programs all the time.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from modgrok.censuses.families import is_file
+from modgrok.censuses.families import is_own
 from modgrok.censuses.plan import CensusNetwork, CensusPlan
 from modgrok.censuses.prepared import PreparedTable, TableKey, prepared
 from modgrok.censuses.store import ROWS, SETTINGS
@@ -25,6 +28,8 @@ LARGEST_PART = 1024
 """Most networks of a part."""
 PART_WORK = 4e13
 """Most multiplications and additions of a part: about a second of a large GPU, some minutes of two CPU cores."""
+SHUFFLED_WORK = 8 * PART_WORK
+"""The same of a part of a shuffled plan."""
 LEAST_PARTS = 32
 """A small census has about this many, to be shared out and to lose little."""
 PART_BYTES = 8e9
@@ -50,7 +55,7 @@ class CensusPart(Part):
 
     def with_files(self) -> CensusPart:
         """With the tables that lie in files, which other machines may not have."""
-        return replace(self, tables={key: prepared(*key) for key in self.keys if is_file(key[0])})
+        return replace(self, tables={key: prepared(*key) for key in self.keys if is_own(key[0])})
 
     def ensemble(self) -> Ensemble:
         tables = self.prepared()
@@ -62,8 +67,9 @@ class CensusPart(Part):
     def rows(self, metrics: Metrics) -> pa.Table:
         """One row for each network and measured step."""
         about = [
-            {"network": member.number, "train_rows": member.train_rows, "expression": table.expression, "steps": step}
-            | member._asdict()
+            member._asdict()
+            | {"network": member.number, "train_rows": member.train_rows, "expression": table.expression, "steps": step}
+            | self.program
             for member, table in zip(self.members, self.prepared(), strict=True)
             for step in self.steps
         ]
@@ -76,16 +82,23 @@ class CensusPart(Part):
 
 
 def parts(plan: CensusPlan) -> list[CensusPart]:
-    """Every part of a plan, in the order of their first networks' programs."""
+    """Every part of a plan, in the order of their first networks' programs; of a shuffled one, in turns."""
     found: list[CensusPart] = []
+    turns: list[float] = []
     programs = shared_programs(plan)
     total = sum(work(shape, plan.steps[-1]) * len(members) for shape, members in programs.items())
+    most = min(SHUFFLED_WORK if plan.shuffle else PART_WORK, total / LEAST_PARTS)
     for shape, members in programs.items():
-        size = part_size(shape, len(members), plan.steps[-1], total)
+        if plan.shuffle:
+            members = [members[k] for k in np.random.default_rng(len(members)).permutation(len(members))]
+        size = part_size(shape, len(members), plan.steps[-1], most)
         for first in range(0, len(members), size):
             own = tuple(members[first : first + size])
             numbers = tuple(member.number for member in own)
             found.append(CensusPart(len(found), shape, size, plan.steps, numbers, own))
+            turns.append(first / len(members))
+    if plan.shuffle:
+        found = [replace(found[k], number=turn) for turn, k in enumerate(np.argsort(turns, kind="stable").tolist())]
     return found
 
 
@@ -120,12 +133,12 @@ def padded_rows(counts: Iterable[int], fill: float) -> dict[int, int]:
     return found
 
 
-def part_size(shape: Shape, networks: int, steps: int, total: float) -> int:
+def part_size(shape: Shape, networks: int, steps: int, most: float) -> int:
     """How many networks train side by side: as many as the limits allow, in parts of nearly equal size."""
     rows, width, classes = shape.rows, shape.model.width, shape.model.classes
     limits = (
         LARGEST_PART,
-        min(PART_WORK, total / LEAST_PARTS) / work(shape, steps),
+        most / work(shape, steps),
         PART_BYTES / (16 * rows * (width + classes)),
     )
     count = -(-networks // max(1, int(min(limits))))

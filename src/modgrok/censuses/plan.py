@@ -2,12 +2,14 @@
 
 steps = [500, 1000]                 # metrics are recorded at each; the last one ends the training
 fill = 0.5                          # optional: see `modgrok.censuses.parts`
+shuffle = true                      # optional: what is stopped early has some of everything
 [tables]                            # how many tables of each family, or of each template, per modulus
 two-monomials = 90
 "{a}x^2 y + {b}y^2" = 8
 "mine/*.csv" = 4                    # one's own tables, each at its own modulus: the first of these files
+"a b in S4" = 1                     # a function in a group or a field; its modulus is the number of elements
 [[settings]]                        # every table is trained at every combination
-moduli = [43, 97]
+moduli = [24, 43, 97]
 widths = [250, 500]
 fractions = [0.5]
 families = ["two-monomials"]        # optional: only these of the families above
@@ -33,7 +35,7 @@ import numpy as np
 from modgrok.algebra.field import check_modulus
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_bytes
-from modgrok.censuses.families import check_family, is_file, own_functions
+from modgrok.censuses.families import check_family, is_own, own_functions
 from modgrok.networks.models import Power
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
@@ -98,7 +100,8 @@ class Settings:
 class CensusPlan:
     """A whole plan; `tables` maps a family, a template or a path to its number of tables.
 
-    `digests` are those of the tables in files: what they hold is part of the plan.
+    `digests` are those of the tables in files: what they hold is part of the plan. In a plan with `shuffle` the parts
+    have networks of all kinds, and those of one modulus take turns with those of the others.
     """
 
     steps: tuple[int, ...]
@@ -106,6 +109,7 @@ class CensusPlan:
     settings: tuple[Settings, ...]
     fill: float = 0.5
     digests: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    shuffle: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.fill <= 1:
@@ -122,7 +126,7 @@ class CensusPlan:
                 raise InputError(
                     f"tables.{family} must be from 1 to {LARGEST_CENSUS:,}, got {count}; leave the family out for none"
                 )
-            if is_file(family):
+            if is_own(family):
                 self.check_files(family, count)
         for family in (name for s in self.settings for name in s.families or ()):
             if family not in self.tables:
@@ -172,14 +176,15 @@ class CensusPlan:
 
     def to_json(self) -> dict[str, Any]:
         """The plan as plain data; `plan_from` reads it back."""
-        own = {"digests": self.digests} if self.digests else {}
+        own: dict[str, Any] = {"digests": self.digests} if self.digests else {}
+        own |= {"shuffle": True} if self.shuffle else {}
         settings = [dataclasses.asdict(s) for s in self.settings]
         return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill, **own}
 
 
 def members(family: str, count: int, modulus: int) -> Sequence[int]:
     """The seeds of a family's first tables at a modulus; own tables have one modulus each."""
-    if not is_file(family):
+    if not is_own(family):
         return range(count)
     return [k for k, function in enumerate(own_functions(family)[:count]) if function.modulus == modulus]
 
@@ -209,7 +214,8 @@ def plan_from(content: Any) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
     if not isinstance(content, Mapping):
         raise InputError(f"a plan is a table of keys, got {type(content).__name__}")
-    check_keys("a plan", content, {"steps": list | int, "tables": dict, "settings": list}, optional=("fill", "digests"))
+    kinds = {"steps": list | int, "tables": dict, "settings": list}
+    check_keys("a plan", content, kinds, optional=("fill", "digests", "shuffle"))
     steps = content["steps"]
     tables = {name: checked(f"tables.{name}", count, int) for name, count in content["tables"].items()}
     blocks = [checked("settings", block, dict) for block in content["settings"]]
@@ -221,7 +227,14 @@ def plan_from(content: Any) -> CensusPlan:
         tuple(settings_from(block) for block in blocks),
         checked("fill", content.get("fill", 0.5), float),
         digests_from(content.get("digests", {})),
+        shuffle_from(content.get("shuffle", False)),
     )
+
+
+def shuffle_from(content: Any) -> bool:
+    if not isinstance(content, bool):
+        raise InputError(f"shuffle is true or false, got {content!r}")
+    return content
 
 
 def digests_from(content: Any) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from modgrok.algebra.expression import parse, variables
 from modgrok.censuses.families import make_table
 from modgrok.inspection.order import Order, function_order, table_order
 
-PREPARING_PROCESSES = 4
+PREPARING_PROCESSES = 8
 """More would take the cores from the compiler, which everything waits for in the beginning."""
 
 TableKey = tuple[str, int, int]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, plain
@@ -35,24 +38,33 @@ def query(folder: str | Path, sql: str) -> QueryResult:
     Returns:
         A `QueryResult` with the `rows` of the answer.
     """
+    started, folder = time.perf_counter(), Path(folder)
+    names, rows = answered(sql, {"census": read_rows(folder)})
+    return QueryResult(folder, names, rows, time.perf_counter() - started)
+
+
+def answered(sql: str, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], tuple[dict[str, Any], ...]]:
+    """Names and rows of the answer to a query about tables in memory, which sees no file."""
     try:
         import duckdb
     except ImportError:
         raise InputError("queries need DuckDB; install it with: pip install 'modgrok[census]'") from None
-    started, folder = time.perf_counter(), Path(folder)
-    census = read_rows(folder)
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
-        connection.register("census", census)
+        for name, table in tables.items():
+            connection.register(name, table)
         try:
             answer = connection.sql(sql)
             if answer is None:
-                raise InputError(f"the query {sql!r} asks for nothing; give a SELECT over the table census")
+                raise InputError(
+                    f"the query {sql!r} asks for nothing; give a SELECT over the table {' or '.join(tables)}"
+                )
             names, values = unique(answer.columns), answer.fetchall()
         except duckdb.Error as error:
-            columns, cause = ", ".join(census.column_names), str(error).splitlines()[0]
-            raise InputError(f"the query cannot be answered: {cause}; the table is census, with {columns}") from None
-    rows = tuple(dict(zip(names, map(plain, row), strict=True)) for row in values)
-    return QueryResult(folder, tuple(names), rows, time.perf_counter() - started)
+            known = "; ".join(
+                f"the table is {name}, with {', '.join(table.column_names)}" for name, table in tables.items()
+            )
+            raise InputError(f"the query cannot be answered: {str(error).splitlines()[0]}; {known}") from None
+    return tuple(names), tuple(dict(zip(names, map(plain, row), strict=True)) for row in values)
 
 
 def unique(names: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
+from modgrok.base.provenance import KEY, UNKNOWN, Made
 from modgrok.base.results import Result, plain
 from modgrok.censuses import law_check as law
 from modgrok.censuses import outcomes, predictors, store
@@ -22,6 +23,7 @@ from modgrok.loss_law.formula import FREE, LEAST_FRACTION
 class Findings(Result):
     """Everything that a report says."""
 
+    words: str
     networks: int
     tables: int
     steps: int
@@ -47,6 +49,7 @@ class CensusReport(Result):
     files: tuple[Path, ...]
     findings: Findings
     seconds: float
+    provenance: Made = (UNKNOWN,)
 
     def summary(self) -> str:
         return f"{self.folder}: {self.findings.summary()}"
@@ -71,22 +74,28 @@ def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
     started, folder = time.perf_counter(), Path(folder)
     census, out = read_annotated(folder), Path(out) if out is not None else folder / "report"
     found = findings(census)
-    write_json(out / "report.json", found.to_json())
+    made = store.made_from(folder, started, "modgrok.censuses.reporting")
+    write_json(out / "report.json", found.to_json() | {KEY: made})
     write_text(out / "report.md", markdown(found))
     drawn = save_figures(census_figures(census), out)
-    return CensusReport(folder, (out / "report.md", out / "report.json", *drawn), found, time.perf_counter() - started)
+    files = (out / "report.md", out / "report.json", *drawn)
+    return CensusReport(folder, files, found, time.perf_counter() - started, made)
 
 
 def read_annotated(folder: Path) -> Columns:
     """The rows of an annotated census, some of them trained on half of a table."""
     census = law.columns_of(store.read_annotated(folder))
     if not any(setting.fraction == HALF for setting in law.settings_of(census)):
-        raise InputError(f"a report is about training on half of tables, random ones among them; {folder} has none")
+        raise InputError(
+            f"a report needs networks that trained on half of a random table, got none in {folder}; its plan needs "
+            "random = 12 under [tables] and fractions = [0.5] under [[settings]]"
+        )
     return census
 
 
 def findings(census: Columns) -> Findings:
     return Findings(
+        words=outcomes.learned_words(census),
         networks=len(set(census["network"].tolist())),
         tables=len(set(census["table"].tolist())),
         steps=law.last_step(census),
@@ -105,6 +114,7 @@ def markdown(found: Findings) -> str:
     """The report for people."""
     parts = [
         "# Census report",
+        found.words,
         f"{found.networks:,} networks on {found.tables:,} tables, {found.steps} steps each.",
         "## Accuracy by family",
         "Test accuracy after training on half of the table; learned share: of those that reached 99 %.",

@@ -12,8 +12,11 @@ from pathlib import Path
 from modgrok.base.errors import InputError
 from modgrok.base.locks import locked
 from modgrok.base.progress import Progress
+from modgrok.base.provenance import UNKNOWN, Made
 from modgrok.base.results import Result
 from modgrok.censuses import annotation, store
+from modgrok.censuses.law_check import columns_of
+from modgrok.censuses.outcomes import learned_words
 from modgrok.censuses.parts import CensusPart, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.censuses.prepared import PreparedAhead
@@ -31,6 +34,7 @@ class CensusRun(Result):
 
     `networks_trained`, `networks_per_second` and `device_share`, the share of the time in which the device took steps
     (on average, of several devices), are those of this call; null where there was nothing left to train.
+    `words` says how many networks grokked; it is empty for a slice.
     """
 
     folder: Path
@@ -41,10 +45,12 @@ class CensusRun(Result):
     networks_trained: int
     networks_per_second: float | None
     device_share: float | None
+    words: str
     seconds: float
+    provenance: Made = (UNKNOWN,)
 
     def summary(self) -> str:
-        left = "" if self.finished else "; the same call goes on with the others"
+        left = "" if self.finished else "; the same call trains the others"
         return f"{self.networks:,} of {self.planned:,} networks are in {self.folder}{left}"
 
 
@@ -113,7 +119,9 @@ def census(
         trained.networks,
         trained.networks / trained.seconds if trained.networks else None,
         trained.device_share,
+        learned_words(columns_of(store.read_rows(folder))) if part is None and kept.finished() else "",
         time.perf_counter() - started,
+        kept.made(),
     )
 
 

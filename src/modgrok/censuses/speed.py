@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import statistics
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.machine import Machine, machine
 from modgrok.base.progress import Progress
+from modgrok.base.provenance import UNKNOWN, Made, provenance
 from modgrok.base.results import Result
 from modgrok.censuses import store
 from modgrok.censuses.plan import CensusPlan, load_plan, plan_from
@@ -63,6 +65,7 @@ class CensusBenchmark(Result):
     seconds_to_first_part: float
     files: tuple[Path, ...]
     seconds: float
+    provenance: Made = (UNKNOWN,)
 
     def summary(self) -> str:
         return (
@@ -97,7 +100,7 @@ def bench_census(
         plan = usual_plan()
     elif not isinstance(plan, CensusPlan):
         plan = load_plan(Path(plan))
-    reports: list[PartReport] = []
+    began, reports = time.perf_counter(), list[PartReport]()
 
     def report(done: PartReport) -> None:
         reports.append(done)
@@ -123,6 +126,7 @@ def bench_census(
         reports[0].elapsed,
         files,
         trained.seconds,
+        (provenance(began, {"time_limit": time_limit if time_limit < inf else None}, "modgrok.censuses.speed"),),
     )
     for path in files:
         write_json(path, result.to_json())

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import claim_folder
+from modgrok.base.provenance import Made, merged, provenance
 from modgrok.base.stores import DamagedError, kind, read_object, write_object
 from modgrok.censuses.plan import CensusPlan, plan_from
 from modgrok.experiments.row_store import RowStore
@@ -36,6 +37,8 @@ SETTINGS = pa.schema(
         ("learning_rate", pa.float64()),
         ("weight_decay", pa.float64()),
         ("steps", pa.int64()),
+        ("beside", pa.int64()),
+        ("room", pa.int64()),
     ]
 )
 ROWS = pa.schema([*SETTINGS, *(field for field in CURVES if field.name != "step")])
@@ -62,8 +65,9 @@ class CensusStore(RowStore):
     """The rows of a census that follows a plan."""
 
     schema, key, whole, older, again = ROWS, ("network", "steps"), WHOLE, ("chunk-*.parquet",), AGAIN
-    filled = tuple(name for name in SETTINGS.names if name != "expression")
-    """Metrics may be null, where a training diverged, and random tables have no expression."""
+    filled = tuple(name for name in SETTINGS.names if name not in ("expression", "beside", "room"))
+    """Metrics may be null, where a training diverged, random tables have no expression, and up to 0.2.0 nothing says
+    how many networks trained side by side."""
 
     def __init__(self, folder: Path, plan: CensusPlan) -> None:
         super().__init__(folder, plan.size())
@@ -95,6 +99,12 @@ def claim(plan: CensusPlan, folder: Path) -> CensusStore:
 def stored(folder: Path) -> CensusStore:
     """The census in a folder."""
     return CensusStore(folder, load_stored_plan(folder))
+
+
+def made_from(folder: Path, began: float, code: str) -> Made:
+    """Where the rows of a census come from, and what this process made of them since `began`."""
+    found = stored(folder)
+    return merged(found.made(), (provenance(began, {}, code, read=found.files()),))
 
 
 def load_stored_plan(folder: Path) -> CensusPlan:

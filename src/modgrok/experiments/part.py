@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import platform
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,9 +23,13 @@ import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
+from modgrok.base.provenance import Made, provenance
 from modgrok.training.config import Ensemble
-from modgrok.training.ensemble import pick, segment_all, train_ensemble
+from modgrok.training.ensemble import chunk_size, compiled_programs, pick, train_ensemble
 from modgrok.training.steps import Metrics, Shape
+
+CODE = ("modgrok.experiments.part",)
+"""What trains every part; its own module says what it is."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,11 @@ class Part(ABC):
         """What is kept of its networks, whose metrics have the axes (net, measured step)."""
 
     @property
+    def program(self) -> dict[str, int]:
+        """The settings with which a single run has the bits of its rows (`training.ensemble`)."""
+        return {"beside": chunk_size(self.shape, self.size, self.memory), "room": self.shape.train_rows}
+
+    @property
     def network_steps(self) -> int:
         """Steps of all its networks together."""
         return self.steps[-1] * len(self.networks)
@@ -70,7 +80,8 @@ AnyPart = TypeVar("AnyPart", bound=Part)
 class TrainedPart(NamedTuple):
     """The rows of a part and, where they are kept, its weights with an axis `net`.
 
-    Who trained it, when its device did by that process's clock (`time.monotonic`), and how many programs were compiled.
+    Who trained it, when its device did by that process's clock (`time.monotonic`), how many programs were compiled, and
+    where the rows come from.
     """
 
     rows: pa.Table
@@ -78,11 +89,12 @@ class TrainedPart(NamedTuple):
     worker: str
     stretches: tuple[tuple[float, float], ...]
     compilations: int
+    made: Made = ()
 
 
 def train_part(part: Part, progress: Progress | None = None) -> TrainedPart:
     """The rows of a part, from nothing but the part: what any worker does."""
-    compiled = compiled_programs()
+    began, compiled = time.perf_counter(), compiled_programs()
     stretches: list[tuple[float, float]] = []
     _, settings, tables, orders = part.ensemble()
     nets = np.minimum(np.arange(part.size), len(tables) - 1)
@@ -103,12 +115,8 @@ def train_part(part: Part, progress: Progress | None = None) -> TrainedPart:
         f"{platform.node()} {os.getpid()}",
         tuple(stretches),
         compiled_programs() - compiled,
+        (provenance(began, {}, *CODE, type(part).__module__),),
     )
-
-
-def compiled_programs() -> int:
-    """How many training programs this process has compiled."""
-    return int(segment_all._cache_size())  # type: ignore[attr-defined]
 
 
 def work(shape: Shape, steps: int) -> float:

@@ -6,12 +6,18 @@
 A row that stands in both counts once, as it stands in the latter, which may have more columns. A column that a file
 lacks, since a later version brought it, is null. A file that contradicts its plan or itself is damaged: who trains sets
 it aside and trains what it held, who only reads is told.
+
+Every file says where its rows come from, one entry for each sitting with the networks that it trained. A sweep or a
+census that was begun by another version goes on, and tells of both. Whoever asks for rows of one making alone (a table
+of the paper does) gives `made_by`: files that were made by anything else are set aside, and named.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import ClassVar
 
@@ -22,7 +28,9 @@ import pyarrow.parquet as pq
 from pyarrow.types import is_float32, is_float64, is_nested
 
 from modgrok.base.files import whole_file
-from modgrok.base.stores import DamagedError, read_rows, set_aside, signed
+from modgrok.base.provenance import UNKNOWN, Made, Provenance, called
+from modgrok.base.results import json_text
+from modgrok.base.stores import FINGERPRINT, DamagedError, made_of, read_rows, set_aside, signature_of, signed
 from modgrok.experiments.part import AnyPart, Part, TrainedPart
 
 LEVEL = 9
@@ -44,8 +52,8 @@ class RowStore(ABC):
     again: ClassVar[str]
     """What to do about a damaged file."""
 
-    def __init__(self, folder: Path | None, planned: int) -> None:
-        self.folder, self.planned = folder, planned
+    def __init__(self, folder: Path | None, planned: int, made_by: Mapping[str, str] | None = None) -> None:
+        self.folder, self.planned, self.made_by = folder, planned, made_by
         self.kept: list[pa.Table] = []
 
     def files(self) -> tuple[Path, ...]:
@@ -78,6 +86,10 @@ class RowStore(ABC):
     def read_file(self, path: Path) -> pa.Table:
         """The rows in a file: whole ones, of networks of the plan, none twice, and what else the experiment asks."""
         rows = read_rows(path, self.schema, self.again, filled=self.filled)
+        if self.made_by is not None and (found := signature_of(rows, FINGERPRINT)) != dict(self.made_by):
+            known = found if isinstance(found, dict) else {}
+            differing = [name for name, value in self.made_by.items() if known.get(name) != value]
+            raise DamagedError(f"{path} was made by another {', '.join(differing) or 'thing'}; {self.again}")
         networks = rows["network"].to_numpy()
         if len(networks) and not (networks.min() >= 0 and networks.max() < self.planned):
             raise DamagedError(f"{path} has networks beyond the {self.planned} of the plan; {self.again}")
@@ -86,6 +98,28 @@ class RowStore(ABC):
             raise DamagedError(f"{path} has rows twice; {self.again}")
         self.check(path, rows)
         return rows
+
+    def made(self) -> Made:
+        """Where the rows come from: every sitting with the networks that it trained, under its setting `networks`."""
+        numbers: dict[str, set[int]] = {}
+        entries: dict[str, Provenance] = {}
+        counted: set[int] = set()
+        for rows in (*(self.read_file(path) for path in self.files()), *self.kept):
+            networks, made = set(rows["network"].to_pylist()), made_of(rows)
+            for each in made:
+                own = networks_in(each.settings.get("networks"), self.planned) & networks if len(made) > 1 else networks
+                plain = replace(each, settings={})
+                key = json_text(replace(plain, date=None, seconds=None), sort_keys=True)
+                before = entries.get(key)
+                seconds = [one.seconds for one in (before, plain) if one is not None and one.seconds is not None]
+                entries[key] = replace(plain, seconds=round(sum(seconds), 3) if seconds else None)
+                numbers.setdefault(key, set()).update(own - counted)
+                counted |= own
+        return tuple(
+            replace(each, settings={"networks": ranges(numbers[key])} if each.is_known else {})
+            for key, each in entries.items()
+            if numbers[key]
+        )
 
     @abstractmethod
     def check(self, path: Path, rows: pa.Table) -> None:
@@ -117,18 +151,42 @@ class RowStore(ABC):
     def keep(self, part: Part, trained: TrainedPart) -> None:
         """The rows of a part that has just been trained."""
         path = self.part_file(part)
+        made = tuple(
+            replace(each, command=called()) for each in trained.made
+        )  # a worker elsewhere was called otherwise
         if path is None:
-            self.kept.append(trained.rows)
+            self.kept.append(signed(trained.rows, made))
         else:
-            write_rows(path, trained.rows)
+            write_rows(path, trained.rows, made, self.made_by)
 
     def gather(self, rows: pa.Table | None = None) -> None:
         """Write all rows to one file: the one to keep or to send."""
         if self.folder is not None:
-            write_rows(self.folder / self.whole, self.rows() if rows is None else rows)
+            write_rows(self.folder / self.whole, self.rows() if rows is None else rows, self.made(), self.made_by)
 
 
-def write_rows(path: Path, rows: pa.Table) -> None:
+def ranges(numbers: Iterable[int]) -> str:
+    """Whole numbers as text.
+
+    >>> ranges({0, 1, 2, 5, 7, 8})
+    '0-2 5 7-8'
+    """
+    found = [[k for _, k in run] for _, run in groupby(enumerate(sorted(numbers)), lambda pair: pair[1] - pair[0])]
+    return " ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
+
+
+def networks_in(text: object, planned: int) -> set[int]:
+    """The whole numbers that `ranges` wrote; none where it is something else, or says more than the plan has."""
+    found: set[int] = set()
+    for word in text.split() if isinstance(text, str) else ():
+        first, _, last = word.partition("-")
+        if not (first.isdecimal() and (last or first).isdecimal() and int((last or first)[:10]) < planned):
+            return set()
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def write_rows(path: Path, rows: pa.Table, made: Made = (UNKNOWN,), made_by: Mapping[str, str] | None = None) -> None:
     """Rows as a Parquet file, each column in the encoding that suits it, without any loss.
 
     Settings and words repeat, so they have dictionaries. Metrics, of single precision, hardly do: their bytes are
@@ -141,7 +199,7 @@ def write_rows(path: Path, rows: pa.Table) -> None:
     others = [name for name in rows.column_names if name not in (*split, *counted, *plain)]
     with whole_file(path) as temporary:
         pq.write_table(
-            signed(rows),
+            signed(rows, made, made_by),
             temporary,
             compression="zstd",
             compression_level=LEVEL,

@@ -18,10 +18,10 @@ from modgrok.experiments.sweep_plan import SweepPlan
 from modgrok.experiments.sweep_result import CURVE
 from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import Ensemble, Task, TrainConfig, side_by_side
-from modgrok.training.diagnosis import diagnose, passed_at
-from modgrok.training.ensemble import chunk_size, device_memory, network_bytes, pick
+from modgrok.training.diagnosis import diagnose
+from modgrok.training.ensemble import chunk_size, network_bytes, pick
 from modgrok.training.settings import SETTINGS
-from modgrok.training.steps import Metrics, Shape, repeatable_gradient
+from modgrok.training.steps import Metrics, Shape
 
 LARGEST_PART = 64
 """Most networks in a part: what a kill can lose at most."""
@@ -43,17 +43,17 @@ class SweepPart(Part):
         """One row for each network: its number, settings, last metrics, outcome, and curves as lists."""
         curves = [{"step": np.array(self.steps), **pick(metrics, k)._asdict()} for k in range(len(self.networks))]
         found = zip(self.networks, self.configs, curves, strict=True)
-        return pa.Table.from_pylist([row_of(*each) for each in found], schema=ROWS)
+        return pa.Table.from_pylist([row_of(*each) | self.program for each in found], schema=ROWS)
 
 
 def row_of(number: int, config: TrainConfig, curves: dict[str, np.ndarray]) -> dict[str, Any]:
     """A network by its number in the plan, with its curves."""
+    told = diagnose(config, curves)
     return (
         {"network": number}
         | config.row()
         | {name: curves[name][-1].item() for name in Metrics._fields}
-        | {"memorised_at": passed_at(curves, "train_accuracy"), "grokked_at": passed_at(curves, "test_accuracy")}
-        | {"outcome": diagnose(config, curves).outcome}
+        | {name: getattr(told, name) for name in ("memorised_at", "grokked_at", "outcome")}
         | {f"{name}{CURVE}": column.tolist() for name, column in curves.items()}
     )
 
@@ -77,26 +77,14 @@ ROWS = pa.schema(
 """Items of a list have the name that Parquet gives them: a table that was read is written as the same bytes."""
 
 
-@dataclass(frozen=True)
-class Device:
-    """What the parts of a sweep depend on: the memory of a part, and how gradients are summed (`steps.Shape`)."""
-
-    memory: int
-    gradient: str
-
-
-def this_device() -> Device:
-    return Device(device_memory(), repeatable_gradient())
-
-
-def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task], device: Device) -> list[tuple[Shape, list[int]]]:
+def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task]) -> list[tuple[Shape, list[int]]]:
     """The networks that one compiled program can train, and its shape: with room for the largest training set."""
     found: dict[Any, list[int]] = {}
     for number, (config, task) in enumerate(zip(configs, tasks, strict=True)):
         found.setdefault((replace(task.shape, train_rows=0), config.steps, config.metrics_every), []).append(number)
     rows = [max(tasks[k].shape.train_rows for k in numbers) for numbers in found.values()]
     return [
-        (replace(shape, train_rows=largest, gradient=device.gradient), numbers)
+        (replace(shape, train_rows=largest), numbers)
         for ((shape, *_), numbers), largest in zip(found.items(), rows, strict=True)
     ]
 
@@ -106,10 +94,9 @@ Cut = tuple[tuple[int, ...], int]
 Groups = Sequence[tuple[Shape, Sequence[Cut]]]
 
 
-def cuts_of(shape: Shape, numbers: Sequence[int], device: Device) -> list[Cut]:
-    """A group cut into parts of equal size."""
-    memory = min(device.memory, LARGEST_PART * network_bytes(shape))
-    size = chunk_size(shape, len(numbers), memory)
+def cuts_of(shape: Shape, numbers: Sequence[int], memory: int) -> list[Cut]:
+    """A group cut into parts of equal size, of as many networks as the memory of a device holds."""
+    size = chunk_size(shape, len(numbers), min(memory, LARGEST_PART * network_bytes(shape)))
     return [(tuple(numbers[first : first + size]), size) for first in range(0, len(numbers), size)]
 
 

@@ -15,7 +15,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import FunctionLike, read_function
+from modgrok.algebra.groups import GroupLike
 from modgrok.base.errors import InputError
 from modgrok.training.config import TrainConfig, setting_word
 from modgrok.training.settings import check_names
@@ -51,6 +53,17 @@ class SweepPlan:
         return {name: getattr(config, name) for name in self.varied}
 
 
+def within(
+    function: FunctionLike, mod: int | Iterable[int] | None, group: GroupLike | None, field: int | Field | None
+) -> FunctionLike:
+    """The function in the group or the field that is given, if one is."""
+    if group is None and field is None:
+        return function
+    if mod is not None:
+        raise InputError(f"an expression has its values modulo {mod}, or in a group or a field; leave one out")
+    return read_function(function, group=group, field=field)
+
+
 def plan_of(
     function: FunctionLike, mod: int | Iterable[int] | None, seeds: int | Iterable[int], **settings: Any
 ) -> SweepPlan:
@@ -79,7 +92,7 @@ def plan_of(
     for values in product(*varied.values()):
         setting = fixed | dict(zip(varied, values, strict=True))
         p = setting.pop("modulus")
-        configs += [TrainConfig.of(functions[p], p, seed=seed, **setting) for seed in numbers]
+        configs += [TrainConfig.of(functions[p], p, seed=seed, snapshots=0, **setting) for seed in numbers]
     return SweepPlan(tuple(configs), {name: values for name, values in words.items() if len(values) > 1}, numbers)
 
 

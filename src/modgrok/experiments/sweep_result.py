@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from modgrok.base.provenance import KEY, UNKNOWN, Made
 from modgrok.base.results import Columns, Result, html_rows, percent, plain
+from modgrok.training.diagnosis import LEARNED
 
 if TYPE_CHECKING:
     from modgrok.figures.style import Figure
@@ -54,13 +56,14 @@ class Median(Result):
         found = f"{'median ' * (self.networks > 1)}{name} accuracy {percent(value)} over {seeds}"
         if self.low < self.high:
             found += f" (half of them from {percent(self.low)} to {percent(self.high)})"
-        return found if self.grokked_at is None else f"{found}, 99 % from step {self.grokked_at:.0f}"
+        since = "from" if self.test_accuracy >= LEARNED else "first at"
+        return found if self.grokked_at is None else f"{found}, 99 % {since} step {self.grokked_at:.0f}"
 
     @property
     def how_many(self) -> str:
         """How many of the seeds grok, in words."""
         if not isfinite(self.test_accuracy):
-            return "no test rows"
+            return "no test set"
         grokked = round(self.grokked * self.networks)
         return f"{grokked} of {self.networks} grok" if grokked else "none groks"
 
@@ -98,6 +101,7 @@ class Sweep(Result):
     seconds: float
     folder: Path | None = None
     files: tuple[Path, ...] = field(default=())
+    provenance: Made = (UNKNOWN,)
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -150,7 +154,19 @@ class Sweep(Result):
 
     def to_json(self) -> dict[str, Any]:
         """Everything but the curves, which are in the Parquet file."""
-        names = ("folder", "varied", "seeds", "rows", "medians", "best", "words", "compilations", "seconds", "files")
+        names = (
+            "folder",
+            "varied",
+            "seeds",
+            "rows",
+            "medians",
+            "best",
+            "words",
+            "compilations",
+            "seconds",
+            "files",
+            KEY,
+        )
         return {name: plain(getattr(self, name)) for name in names}
 
     def _repr_html_(self) -> str:

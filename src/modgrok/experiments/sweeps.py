@@ -14,7 +14,7 @@ A sweep in a folder has these files:
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 from functools import partial
 from hashlib import sha256
@@ -23,7 +23,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from modgrok.algebra.fields import Field
 from modgrok.algebra.function import FunctionLike
+from modgrok.algebra.groups import GroupLike
 from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.files import claim_folder
@@ -34,13 +36,13 @@ from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import PartReport, train_parts
 from modgrok.experiments.part import Part, TrainedPart, train_part
 from modgrok.experiments.row_store import RowStore
-from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of, this_device
-from modgrok.experiments.sweep_plan import SweepPlan, plan_of
+from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of
+from modgrok.experiments.sweep_plan import SweepPlan, plan_of, within
 from modgrok.experiments.sweep_result import CURVE, Sweep
 from modgrok.experiments.workers import ThisThread, Workers
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task, TrainConfig
-from modgrok.training.ensemble import check_memory, pick
+from modgrok.training.ensemble import check_memory, device_memory, pick
 from modgrok.training.presets import preset
 from modgrok.training.run_folder import function_name
 
@@ -52,6 +54,8 @@ def sweep(
     function: FunctionLike,
     mod: int | Iterable[int] | None = None,
     *,
+    group: GroupLike | None = None,
+    field: int | Field | None = None,
     seeds: int | Iterable[int] = 1,
     out: str | Path | None = None,
     keep_weights: bool = False,
@@ -64,6 +68,7 @@ def sweep(
     Args:
         function: an expression such as "n1 n2", a table, a file with one, or a Python function, as for `mg.train`.
         mod: the modulus, or several.
+        group, field: the finite group, or the finite field, in which an expression has its values.
         seeds: how many seeds each combination has, or a list of them.
         out: folder of the sweep, which goes on where an earlier sitting stopped; None keeps the sweep in memory.
         keep_weights: whether to keep the trained networks in the folder.
@@ -78,7 +83,7 @@ def sweep(
     >>> found.compilations, len(found.rows), found.rows[3]["weight_decay"]
     (1, 4, 5.0)
     """
-    plan = plan_of(function, mod, seeds, **settings)
+    plan = plan_of(within(function, mod, group, field), mod, seeds, **settings)
     return run_plan(plan, None if out is None else Path(out), keep_weights=keep_weights, ray=ray, live=live)
 
 
@@ -117,7 +122,7 @@ def run_plan(
         files = store.finish(rows)
         title = plan.configs[0].expression if "modulus" in plan.varied else plan.configs[0].title
         seconds = time.perf_counter() - began
-        found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, seconds, folder, files)
+        found = Sweep(title, plan.varied, tuple(plan.seeds), rows, compilations, seconds, folder, files, store.made())
         return found if folder is None else found.drawn()
 
 
@@ -129,9 +134,9 @@ def train_missing(store: SweepStore, tasks: Sequence[Task], ray: str | None, pro
         return 0
     steps = Steps(progress, sum(config.steps for config in plan.configs))
     with closing(sweep_workers(ray, steps)) as workers:
-        device = workers.ask(this_device)
-        groups = groups_of(plan.configs, tasks, device)
-        cut = store.claim([(shape, cuts_of(shape, numbers, device)) for shape, numbers in groups])
+        memory = workers.ask(device_memory)
+        groups = groups_of(plan.configs, tasks)
+        cut = store.claim([(shape, cuts_of(shape, numbers, memory)) for shape, numbers in groups])
         parts = list(parts_of(plan, tasks, cut, store.keep_weights))
         todo = store.unfinished(parts)
         steps.add(steps.total - sum(part.network_steps for part in todo))
@@ -167,8 +172,14 @@ class SweepStore(RowStore):
     whole, part = "sweep.parquet", "part-{:05}.parquet"
     again = "it is trained again"
 
-    def __init__(self, folder: Path | None, plan: SweepPlan, keep_weights: bool = False) -> None:
-        super().__init__(folder, len(plan.configs))
+    def __init__(
+        self,
+        folder: Path | None,
+        plan: SweepPlan,
+        keep_weights: bool = False,
+        made_by: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(folder, len(plan.configs), made_by)
         self.plan, self.keep_weights = plan, keep_weights
 
     def check(self, path: Path, rows: pa.Table) -> None:
