@@ -12,6 +12,7 @@ from matplotlib.colors import PowerNorm
 from modgrok.figures.film import film_figure
 from modgrok.figures.inside import activity_figure, attention_figure, spectra_figure
 from modgrok.figures.logits import logits_figure
+from modgrok.figures.representations import representations_figure
 from modgrok.figures.style import COLUMN, FAINT, INK, PAGE, POWER, WAVE, Figure, drawing
 from modgrok.inspection.experts import ExpertInspection, input_names
 from modgrok.inspection.inspecting import Inspection
@@ -44,6 +45,8 @@ def figure_makers(inspection: Inspection) -> dict[str, Callable[[], Figure]]:
         makers |= inside_makers(inspection)
     if inspection.logits.shares is not None or inspection.logits.input_spectrum is not None:
         makers["logits"] = partial(logits_figure, inspection.logits)
+    if inspection.in_group is not None and inspection.in_group.shares is not None:
+        makers["representations"] = partial(representations_figure, inspection.in_group)
     if inspection.film is not None:
         makers["film"] = partial(film_figure, inspection.film)
     return makers

@@ -58,7 +58,7 @@ def phase_figure(varied: Mapping[str, Sequence[Any]], found: Sequence[Median], o
         panels = figure.subplots(1, 2)
         accuracy = {key(each, names): each.test_accuracy for each in found}
         when = {key(each, names): np.nan if each.grokked_at is None else each.grokked_at for each in found}
-        titles = ("median test accuracy", "99 % of the test rows at step (median)")
+        titles = ("median test accuracy", "99 % of the test set at step (median)")
         if len(names) == 1:
             draw_accuracies(panels[0], names[0], found, titles[0])
             draw_steps(panels[1], names[0], varied[names[0]], when, titles[1])
