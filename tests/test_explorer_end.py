@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 
-pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+pytest.importorskip("starlette", reason="the explorer needs starlette and uvicorn")
 
 from explorer_client import PATIENCE, Explorer
 

@@ -13,11 +13,11 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
-pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+pytest.importorskip("starlette", reason="the explorer needs starlette and uvicorn")
 
 from explorer_client import PATIENCE, Explorer
 
-from modgrok.explorer.server import MOST_STREAMS
+from modgrok.explorer.limits import LOCAL
 from modgrok.explorer.words import ADDRESSES
 
 SUM = {"expression": "n1 + n2", "mod": "3"}
@@ -25,18 +25,22 @@ FUNCTION, NETWORK = ("expression", "mod", "table"), ("method", "frequencies", "s
 PAPER = SUM | {"method": "paper"}
 QUESTIONS = {
     "/api/function": [(SUM, FUNCTION)],
+    "/api/function/slice": [({"expression": "n1 n2 + n3", "mod": "3", "at": "1"}, ("at", "expression", "mod"))],
+    "/api/representations": [({"expression": "a b in S3"}, FUNCTION)],
     "/api/verdict": [(SUM, ("fraction",))],
-    "/api/network": [(SUM, (*NETWORK, "run")), (PAPER, NETWORK)],
+    "/api/network": [(SUM, (*NETWORK, "run", "network")), (PAPER, NETWORK)],
     "/api/verification": [(PAPER, NETWORK)],
     "/api/expert": [(SUM, ("expert", "run"))],
     "/api/flow": [(SUM | {"n": "1,2"}, ("n", "beta")), (PAPER | {"n": "1,2"}, ("n", "beta"))],
     "/api/inspection": [(SUM, ("run", "mod"))],
     "/api/download": [(SUM, ("format", "expression")), (PAPER, ("beta",))],
+    "/api/shared": [(SUM | {"method": "exact"}, ("frequencies", "run")), ({"run": "{run}"}, ("network",))],
+    "/api/looked": [({}, ("network",))],
     "/api/settings": [({}, ("run",))],
     "/api/runs": [({}, ("run",))],
     "/api/run": [({}, ("run",))],
-    "/api/run/table": [({"run": "{run}"}, ("step",)), ({"step": "0"}, ("run",))],
-    "/api/run/neurons": [({"run": "{run}"}, ("step",))],
+    "/api/compared": [({}, ("compared",)), ({"compared": "{run}\n{run}"}, ("run",))],
+    "/api/run/film": [({"run": "{run}"}, ("frames",)), ({"frames": "last"}, ("run",))],
     "/api/census": [({"modulus": "97", "most": "3"}, ("family", "modulus", "share", "across", "most"))],
     "/api/census/table": [({"family": "random", "modulus": "97", "seed": "0"}, ("family", "modulus", "seed"))],
     "/api/paper": [({}, ("item",))],
@@ -47,6 +51,7 @@ QUESTIONS = {
 TRAINED = {"steps": 10, "width": 8}
 BODIES = {
     "/api/trainings": [(SUM, (*FUNCTION, "settings"))],
+    "/api/trainings/recipe": [(SUM, (*FUNCTION, "settings"))],
     "/api/trainings/resume": [({"run": "{run}"}, ("run", "steps"))],
     "/api/trainings/stop": [({}, ("run",))],
     "/api/probe": [(SUM, (*FUNCTION, "fraction"))],
@@ -99,7 +104,7 @@ def server(place):
             events.close()
             yield explorer
         printed.seek(0)
-        assert printed.read().splitlines() == ["Ctrl-C ends it; pressed twice, within seconds."]
+        assert printed.read().splitlines() == ["Press Ctrl-C to stop; press it again to stop within two seconds."]
 
 
 def filled(server, value):
@@ -270,13 +275,13 @@ def test_who_sends_half_a_request_is_hung_up_on_and_who_listens_is_not(server):
 
 def test_no_more_pages_listen_than_may_however_close_together_they_come(server):
     """Some places may still be taken by pages that have just gone; those that pages leave are given to others."""
-    channels = [connected(server) for _ in range(MOST_STREAMS + 50)]
+    channels = [connected(server) for _ in range(LOCAL.streams + 50)]
     for channel in channels:
         channel.sendall(head(server, "GET", "/api/events"))
     answers = [answer_of(channel)[:12] for channel in channels]
     for channel in channels:
         channel.close()
-    assert 0 < answers.count(b"HTTP/1.1 200") <= MOST_STREAMS
+    assert 0 < answers.count(b"HTTP/1.1 200") <= LOCAL.streams
     assert answers.count(b"HTTP/1.1 200") + answers.count(b"HTTP/1.1 429") == len(channels)
     last = time.monotonic() + PATIENCE
     while not listens(server):

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,8 @@ from modgrok.explorer import serving
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
 from modgrok.explorer.laboratory import Laboratory
-from modgrok.explorer.limits import LONGEST_QUEUE
+from modgrok.explorer.limits import LOCAL
+from modgrok.explorer.visitors import Guest, Visitor
 from modgrok.explorer.workers import Reply, Worker, WorkerDied
 
 PATIENCE = 60
@@ -34,11 +36,9 @@ async def parts_of(events, last, count):
     return found
 
 
-def test_a_stream_resumes_after_the_last_event_and_forgets_the_oldest(monkeypatch):
-    monkeypatch.setattr(stream, "KEPT", 3)
-
+def test_a_stream_resumes_after_the_last_event_and_forgets_the_oldest():
     async def check():
-        events = stream.Events()
+        events = stream.Events(3)
         for k in range(5):
             events.publish("point", {"k": k})
         hello, missed = await parts_of(events, f"{events.instance}-3", 2)
@@ -52,11 +52,9 @@ def test_a_stream_resumes_after_the_last_event_and_forgets_the_oldest(monkeypatc
     asyncio.run(check())
 
 
-def test_a_slow_page_is_told_to_start_anew_and_all_streams_end_when_the_server_does(monkeypatch):
-    monkeypatch.setattr(stream, "KEPT", 3)
-
+def test_a_slow_page_is_told_to_start_anew_and_all_streams_end_when_the_server_does():
     async def check():
-        events = stream.Events()
+        events = stream.Events(3)
         source = events.stream(None, {})
         await anext(source)
         for k in range(9):
@@ -142,15 +140,14 @@ class Mortal(Worker):
 @pytest.mark.parametrize("deaths, state", [(0, "finished"), (2, "finished"), (3, "failed")])
 def test_a_training_survives_some_deaths_of_its_child(deaths, state):
     async def check():
-        events = stream.Events()
-        jobs = Jobs(Mortal(deaths), events)
+        jobs, guest = Jobs(Mortal(deaths)), Guest(Visitor({}, ""))
         jobs.start()
-        jobs.add("training", "training", "n1 mod 5", {}, run="a")
+        jobs.add(guest, "training", "training", "n1 mod 5", {}, run="a")
         async with asyncio.timeout(PATIENCE):
             while jobs.jobs:
                 await asyncio.sleep(0)
         await jobs.close()
-        told = b"".join(events.kept)
+        told = b"".join(guest.visitor.events.kept)
         assert f'"state": "{state}"'.encode() in told
         assert told.count(b"event: worker") == min(deaths, 2)
 
@@ -174,9 +171,9 @@ def test_a_training_that_is_stopped_before_its_child_is_there_is_stopped_when_it
     begin = asyncio.Event()
 
     async def check():
-        jobs = Jobs(Late("late"), stream.Events())
+        jobs, guest = Jobs(Late("late")), Guest(Visitor({}, ""))
         jobs.start()
-        job = jobs.add("training", "training", "n1 mod 5", {}, run="a")
+        job = jobs.add(guest, "training", "training", "n1 mod 5", {}, run="a")
         async with asyncio.timeout(PATIENCE):
             while job.state != "running":
                 await asyncio.sleep(0)
@@ -185,20 +182,56 @@ def test_a_training_that_is_stopped_before_its_child_is_there_is_stopped_when_it
             while jobs.jobs:
                 await asyncio.sleep(0)
         await jobs.close()
-        assert b'"state": "stopped"' in b"".join(jobs.events.kept)
+        assert b'"state": "stopped"' in b"".join(guest.visitor.events.kept)
 
     asyncio.run(check())
 
 
+def test_the_queue_says_how_long_a_training_compiles_and_how_long_the_last_one_of_its_model_did(monkeypatch):
+    class Compiling(Worker):
+        async def ask(self, name, params, on_event=None):
+            clock.now += 3
+            seen.append(listed())
+            clock.now += params["more"]
+            on_event("point", b"{}")
+            seen.append(listed())
+            return Reply("answer", json.dumps({"state": "finished", "outcome": None}).encode())
+
+    clock, seen = SimpleNamespace(now=10.0, monotonic=lambda: clock.now), []
+    monkeypatch.setattr("modgrok.explorer.jobs.time", clock)
+
+    def listed():
+        return [(job["compiling"], job["compiled_in"]) for job in jobs.listed(guest.visitor)]
+
+    async def check():
+        nonlocal jobs
+        jobs = Jobs(Compiling("compiling"))
+        jobs.start()
+        for model, more in (("mlp", 1.5), ("mlp", 0.0), ("power", 0.0)):
+            asked = {"settings": {"model": model}, "more": more}
+            jobs.add(guest, "training", "training", "n1 mod 5", asked, run=model)
+            async with asyncio.timeout(PATIENCE):
+                while jobs.jobs:
+                    await asyncio.sleep(0)
+        await jobs.close()
+
+    jobs, guest = None, Guest(Visitor({}, ""))
+    asyncio.run(check())
+    assert seen == [[(3.0, None)], [(None, 4.5)], [(3.0, 4.5)], [(None, 3.0)], [(3.0, None)], [(None, 3.0)]]
+
+
 def test_the_queue_is_finite_and_what_waits_can_be_taken_out():
     async def check():
-        jobs = Jobs(Mortal(0), stream.Events())
-        for k in range(LONGEST_QUEUE):
-            jobs.add("training", "training", "", {}, run=str(k))
+        jobs, guest = Jobs(Mortal(0)), Guest(Visitor({}, ""))
+        for k in range(LOCAL.queue):
+            jobs.add(guest, "training", "training", "", {}, run=str(k))
         with pytest.raises(QueueFull, match="wait already"):
-            jobs.add("probe", "probe", "", {})
-        assert jobs.stop(jobs.of_run("3")) == "removed" and jobs.of_run("3") is None
-        assert jobs.add("probe", "probe", "", {}).job == f"probe-{LONGEST_QUEUE + 1}"
+            jobs.add(guest, "probe", "probe", "", {})
+        assert jobs.stop(jobs.of_run(guest.visitor, "3")) == "removed"
+        assert jobs.of_run(guest.visitor, "3") is None
+        probe = jobs.add(guest, "probe", "probe", "", {})
+        assert probe.job.startswith("probe-") and jobs.named(guest.visitor, probe.job) is probe
+        assert [job["before"] for job in jobs.listed(guest.visitor)] == list(range(LOCAL.queue))
 
     asyncio.run(check())
 
@@ -293,13 +326,13 @@ def asked_one_after_the_other(laboratory, words, payload):
     """Ask about a function with each of the words; the child answers the same."""
 
     class Same(Worker):
-        async def ask(self, name, params, on_event=None):
+        async def ask(self, name, params, on_event=None, payers=()):
             return Reply("refusal", payload)
 
     async def check():
         laboratory.answerer = Same("same")
         for word in words:
-            await laboratory.ask("function", {"expression": word})
+            await laboratory.ask(Guest(laboratory.everyone), "function", {"expression": word})
 
     asyncio.run(check())
 
@@ -307,7 +340,7 @@ def asked_one_after_the_other(laboratory, words, payload):
 def test_what_answers_were_asked_with_counts_as_they_do(monkeypatch, laboratory):
     monkeypatch.setattr("modgrok.explorer.laboratory.KEPT_BYTES", 100_000)
     asked_one_after_the_other(laboratory, (f"{k:04}" * 1000 for k in range(100)), b"no")
-    kept = [dict(words)["expression"] for _, words in laboratory.answers]
+    kept = [dict(words)["expression"] for _, words, _ in laboratory.answers]
     assert kept == [f"{k:04}" * 1000 for k in range(100 - len(kept), 100)]
     assert 10 < len(kept) < 25 and sum(map(len, kept)) < laboratory.bytes <= 100_000
 
@@ -315,7 +348,7 @@ def test_what_answers_were_asked_with_counts_as_they_do(monkeypatch, laboratory)
 def test_so_many_answers_are_kept_and_no_more_however_small_they_are(monkeypatch, laboratory):
     monkeypatch.setattr("modgrok.explorer.laboratory.KEPT_ANSWERS", 7)
     asked_one_after_the_other(laboratory, map(str, range(50)), b"")
-    assert [dict(words)["expression"] for _, words in laboratory.answers] == list(map(str, range(43, 50)))
+    assert [dict(words)["expression"] for _, words, _ in laboratory.answers] == list(map(str, range(43, 50)))
 
 
 # ------------------------------------------------------------------------------------------ serving
@@ -345,7 +378,7 @@ def test_who_asks_nothing_between_two_sweeps_is_told_from_who_asks():
 
 
 def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):
-    pytest.importorskip("uvicorn", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+    pytest.importorskip("uvicorn", reason="the explorer needs starlette and uvicorn")
     taken = serving.bound("127.0.0.1", 0)
     try:
         taken.listen()
@@ -358,5 +391,5 @@ def test_what_is_missing_or_taken_is_said_in_a_sentence(monkeypatch, tmp_path):
     with pytest.raises(InputError, match="there is no folder"):
         serving.explore(census=tmp_path / "none")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(InputError, match=r"pip install 'modgrok\[explore\]'"):
+    with pytest.raises(InputError, match="pip install starlette uvicorn"):
         serving.explore()

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from modgrok.base.errors import InputError
-from modgrok.explorer import censuses, functions, network_answers, papers, settings, views
+from modgrok.explorer import censuses, dropped, functions, network_answers, papers, settings, views
 from modgrok.training.train import train
 
 PLACES = {"runs": "runs", "tables": "tables", "report": "report", "census": ""}
@@ -165,3 +165,129 @@ def test_neurons_that_die_give_their_places_to_the_largest_of_the_others():
     later = views.still_shown(dying, shown)
     assert dead not in later and len(set(later)) == len(shown) == views.MOST_NEURONS
     assert [k for k in later if k in shown] == [k for k in shown if k != dead]
+
+
+# ----------------------------------------------------------------------------------------- groups and fields
+
+
+def test_a_group_in_the_field_of_the_function_has_names_and_an_order_by_cosets():
+    found = asked(functions.function, expression="a b in S4", mod="97")  # what was typed before
+    assert found["title"] == "a b in S4" and found["modulus"] == 24 and found["typeset"] is None
+    assert found["elements"][:3] == ["()", "(3 4)", "(2 3)"]
+    order = found["orders"]["cosets"]["rows"]
+    assert sorted(order) == list(range(24)) == sorted(found["orders"]["cosets"]["columns"])
+    values = np.frombuffer(base64.b64decode(found["table"]), "<u2").reshape(24, 24)[np.ix_(order, order)]
+
+    def is_even(name):
+        return sum(max(0, len(cycle.split()) - 1) for cycle in name.strip("()").split(")(")) % 2 == 0
+
+    even = np.array([[is_even(found["elements"][value]) for value in row] for row in values])
+    assert even[:12, :12].all() and even[12:, 12:].all() and not even[:12, 12:].any() and not even[12:, :12].any()
+
+
+def test_a_field_and_a_task_are_functions_of_the_page_too():
+    field = asked(functions.function, expression="x y + t in GF(9)", mod="97")
+    assert field["elements"][3] == "t" and field["orders"]["cosets"] is None and field["modulus"] == 9
+    task = asked(functions.function, expression="power2022:x/y", mod="23")
+    assert task["title"] == "n1/n2 mod 97" and task["known_cells"] == 97 * 96 and task["elements"] is None
+    assert asked(functions.function, expression="power2022:ab", mod="97")["title"] == "a b in S5"
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("a b in S7", "5,040 elements"),
+        ("a b in Nobody", "unknown group 'Nobody'"),
+        ("a b in GF(12)", "got 12 = 2"),
+        ("a + b in S3", "no sums in S3"),
+        ("a b in /etc/x.csv", "is the name of a file"),
+        ("power2022:nothing", "has no task"),
+    ],
+)
+def test_the_page_is_told_what_is_wrong_with_a_structure(expression, message):
+    with pytest.raises(InputError, match=message):
+        asked(functions.function, expression=expression, mod="")
+
+
+def cells(picture):
+    found = np.frombuffer(base64.b64decode(picture["table"]), "<u2")
+    return found.reshape(picture["shown"])
+
+
+def test_a_function_of_three_variables_is_cut_where_the_page_says():
+    whole = asked(functions.function, expression="x y z + z", mod="7")
+    assert whole["at"] == [1] and whole["sizes"] == [7, 7, 7] and whole["every"] == 1
+    for z, at in ((1, ""), (5, "5")):
+        picture = asked(functions.function_slice, expression="x y z + z", mod="7", at=at)
+        assert cells(picture).tolist() == [[(x * y * z + z) % 7 for y in range(7)] for x in range(7)]
+    for wrong in ("7", "1,2", "x", "-1", "9" * 30):
+        with pytest.raises(InputError, match="at must have"):
+            asked(functions.function_slice, expression="x y z + z", mod="7", at=wrong)
+
+
+@pytest.mark.parametrize(("expression", "mod", "f"), [("n1 n2", 1009, lambda a, b: a * b), ("x^3 - y", 65521, None)])
+def test_of_a_large_table_every_so_many_rows_and_columns_are_cells_of_it(expression, mod, f):
+    f = f or (lambda a, b: a**3 - b)
+    found = asked(functions.function, expression=expression, mod=str(mod))
+    every = found["every"]
+    shown = range(0, mod, every)
+    assert found["shown"] == [len(shown)] * 2 and len(shown) ** 2 <= 1 << 17 and "257" in found["too_large"]
+    assert cells(found).tolist() == [[f(a, b) % mod for b in shown] for a in shown]
+    assert (found["recipe"] is None) == (mod == 65521)
+
+
+def test_a_group_has_as_many_representations_as_classes_and_their_squares_add_up():
+    for name, rows in (
+        ("S5", {1: {"real": 2}, 4: {"real": 2}, 5: {"real": 2}, 6: {"real": 1}}),
+        ("Q8", {1: {"real": 4}, 2: {"quaternionic": 1}}),
+        ("Z7", {1: {"real": 1, "complex": 6}}),
+    ):
+        found = asked(functions.representations, expression=f"a b in {name}")
+        assert {row["degree"]: row["kinds"] for row in found["rows"]} == rows
+        numbers = [(row["degree"], sum(row["kinds"].values())) for row in found["rows"]]
+        assert sum(number for _, number in numbers) == found["classes"]
+        assert sum(number * degree**2 for degree, number in numbers) == found["order"]
+    assert asked(functions.representations, expression="n1 n2", mod="7") == {"group": None, "rows": []}
+
+
+def sent(tmp_path, array):
+    file = tmp_path / "incoming" / "theirs.npy"
+    file.parent.mkdir(exist_ok=True)
+    np.save(file, array)
+    return PLACES | {"tables": str(tmp_path), "file": str(file)}
+
+
+def test_a_dropped_network_is_kept_and_looked_at(tmp_path):
+    wrong = {(1, 2), (4, 4)}
+    right = [[(a + b + ((a, b) in wrong)) % 23 for b in range(23)] for a in range(23)]
+    found = dropped.dropped(sent(tmp_path, np.eye(23)[right]))
+    assert (found["expression"], found["mod"]) == ("n1 + n2", 23)
+    looked = dropped.looked(PLACES | {"tables": str(tmp_path), "network": found["network"]})
+    cells = np.frombuffer(base64.b64decode(looked["table"]["cells"]), np.uint8).reshape(23, 23)
+    assert set(zip(*map(np.ndarray.tolist, np.nonzero(cells % 2 == 0)), strict=True)) == wrong
+    assert looked["model"] == "logits" and looked["neurons"] is None and looked["formula"]
+
+
+def test_a_dropped_network_without_a_formula_is_a_table_and_is_never_called_right(tmp_path):
+    answers = np.random.default_rng(0).integers(11, size=(11, 11))
+    found = dropped.dropped(sent(tmp_path, np.eye(11)[answers]))
+    asked_for = functions.function(PLACES | {"tables": str(tmp_path), "table": found["table"]})
+    assert asked_for["sizes"] == [11, 11]
+    assert not dropped.looked(PLACES | {"tables": str(tmp_path), "network": found["network"]})["formula"]
+
+
+def test_only_some_dropped_networks_are_kept_and_names_lead_nowhere_else(tmp_path):
+    for k in range(network_answers.KEPT_NETWORKS + 2):
+        dropped.dropped(sent(tmp_path, (1 + k) * np.eye(5)[np.add.outer(np.arange(5), np.arange(5)) % 5]))
+    assert len(list(tmp_path.glob("network-*"))) == network_answers.KEPT_NETWORKS
+    for name in ("../runs", "0" * 32, "", "a" * 31 + "/"):
+        with pytest.raises(InputError):
+            dropped.looked(PLACES | {"tables": str(tmp_path), "network": name, "mod": "7"})
+
+
+def test_a_dropped_file_of_too_large_a_modulus_or_of_no_network_gets_a_sentence_with_its_own_name(tmp_path):
+    with pytest.raises(InputError, match="moduli up to 257, got 300"):
+        dropped.dropped(sent(tmp_path, np.zeros((300, 300, 300), np.float32)))
+    with pytest.raises(InputError, match=r"^theirs.npy cannot be read: .*shape") as error:
+        dropped.dropped(sent(tmp_path, np.zeros((4, 5), np.float32)))
+    assert str(tmp_path) not in str(error.value)

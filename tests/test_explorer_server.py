@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("starlette", reason="the explorer needs its extra: pip install 'modgrok[explore]'")
+pytest.importorskip("starlette", reason="the explorer needs starlette and uvicorn")
 
 from explorer_client import Explorer
 
 from modgrok import cli
+from modgrok.explorer.serving import report_folder
 
 LINUX = sys.platform.startswith("linux")
 TINY = {"width": 8, "steps": 60, "snapshots": 4}
@@ -90,11 +91,10 @@ def test_nothing_outside_the_page_s_folder_is_served(server):
     "query, position, words",
     [
         ({"expression": "n1^n2", "mod": 7}, 3, "exponents"),
-        ({"expression": "<script>alert(1)</script>", "mod": 7}, 0, "cannot read '<'"),
+        ({"expression": "<script>alert(1)</script>", "mod": 7}, 1, "unknown name 'script'"),
         ({"expression": "n1 +", "mod": 7}, 4, "ends too early"),
         ({"expression": "1" + "+1" * 2000, "mod": 7}, None, "4,000 characters"),
-        ({"expression": "n1 n2", "mod": 263}, None, "257"),
-        ({"expression": "n1 n2 n3 n4", "mod": 97}, None, "131,072 cells"),
+        ({"expression": "n1 n2", "mod": 100003}, None, "65,535 values"),
         ({"expression": "n1 n2", "mod": "seven"}, None, "whole number"),
         ({"expression": "/etc/passwd.csv", "mod": 7}, None, "drop the file"),
         ({"table": "../../etc"}, None, "no longer here"),
@@ -105,6 +105,28 @@ def test_bad_functions_are_refused_with_a_sentence_and_the_place(server, query, 
     status, found = server.get("/api/function", **query)
     assert status == 400 and words in found["error"] and "\n" not in found["error"]
     assert found["position"] == position
+
+
+@pytest.mark.parametrize(
+    "query, words",
+    [({"expression": "n1 n2", "mod": 263}, "257"), ({"expression": "n1 n2 n3 n4", "mod": 97}, "131,072")],
+)
+def test_what_is_too_large_is_seen_in_part_and_nothing_more_is_answered(server, query, words):
+    status, found = server.get("/api/function", **query)
+    assert status == 200 and words in found["too_large"]
+    for question in ("verdict", "network"):
+        status, refused = server.get(f"/api/{question}", **query)
+        assert (status, refused["error"]) == (400, found["too_large"])
+
+
+def test_a_page_that_asks_for_it_gets_refusals_as_answers(server):
+    """Browsers write every reply of status 400 into their console."""
+    path, page = "/api/function?expression=n1+%2B&mod=7", {"X-Modgrok-Refusals": "answers"}
+    (plain, there), (asked, here) = server.request("GET", path), server.request("GET", path, headers=page)
+    assert (
+        (plain.status, asked.status) == (400, 200) and there == here and "ends too early" in json.loads(here)["error"]
+    )
+    assert server.request("GET", "/api/nothing", headers=page)[0].status == 404
 
 
 @pytest.mark.parametrize(
@@ -179,8 +201,9 @@ def same_files(run: Path, other: Path) -> None:
     assert sorted(path.name for path in run.iterdir()) == names and "weights.safetensors" in names
     for name in names:
         if name == "result.json":
-            timings = ("seconds", "steps_per_second")
+            timings = ("seconds", "steps_per_second", "provenance")
             first, second = (json.loads((place / name).read_text()) for place in (run, other))
+            assert [made["command"] for made in first["provenance"]] == ["modgrok explore"]
             assert {k: v for k, v in first.items() if k not in timings} == {
                 k: v for k, v in second.items() if k not in timings
             }
@@ -214,16 +237,22 @@ def test_a_training_is_seen_at_every_measured_step_and_between(training):
     assert end["state"] == "finished" and end["error"] is None
 
 
-def test_the_last_table_is_what_the_metrics_say(server, training):
+def bits(text: str, count: int) -> list[int]:
+    return [byte >> (7 - k) & 1 for byte in base64.b64decode(text) for k in range(8)][:count]
+
+
+def test_the_end_of_the_film_is_what_the_metrics_say(server, training):
     run, events = training
     last = [data for name, data, _ in events if name == "point"][-1]
-    status, found = server.get("/api/run/table", run=run)
-    cells = base64.b64decode(found["cells"])
-    assert status == 200 and len([cell for cell in cells if cell >= 2]) == round(49 / 2)
-    for part, (wrong, right) in {"test": (0, 1), "train": (2, 3)}.items():
-        share = cells.count(right) / (cells.count(right) + cells.count(wrong))
-        assert abs(share - last[f"{part}_accuracy"]) < 1e-6
-        assert abs(share - found[f"{part}_accuracy"]) < 1e-9
+    status, found = server.get("/api/run/film", run=run, frames="last")
+    trained, right = bits(found["trained"], 49), bits(found["right"], 49)
+    assert status == 200 and found["steps"] == [60] and sum(trained) == round(49 / 2)
+    for part, own in (("test", 0), ("train", 1)):
+        hits = [hit for hit, trains in zip(right, trained, strict=True) if trains == own]
+        assert abs(sum(hits) / len(hits) - last[f"{part}_accuracy"]) < 1e-6
+        assert abs(found["numbers"][f"{part}_accuracy"][0] - last[f"{part}_accuracy"]) < 1e-6
+        assert abs(found["numbers"][f"{part}_loss"][0] - last[f"{part}_loss"]) < 1e-5
+    assert abs(found["numbers"]["ipr"][0] - last["ipr"]) < 1e-5
 
 
 def test_runs_are_listed_and_opened_with_their_snapshots(server, training):
@@ -233,10 +262,15 @@ def test_runs_are_listed_and_opened_with_their_snapshots(server, training):
     status, found = server.get("/api/run", run=run)
     assert status == 200 and found["state"] == "finished" and found["curves"]["step"] == [0, 10, 20, 30, 40, 50, 60]
     assert found["snapshots"][0] == 0 and found["snapshots"][-1] == 60
-    first = server.get("/api/run/neurons", run=run, step=0)[1]
-    last = server.get("/api/run/neurons", run=run)[1]
-    assert first["shown"] == last["shown"] and first["waves"] != last["waves"]
-    assert server.get("/api/run/table", run=run, step=7)[0] == 400
+    film = server.get("/api/run/film", run=run)[1]
+    assert film["steps"] == found["snapshots"]
+    assert len(base64.b64decode(film["right"])) == len(film["steps"]) * 7, "seven bytes hold 49 cells"
+    period = film["neurons"]["period"]
+    waves = base64.b64decode(film["neurons"]["waves"])
+    assert (
+        len(waves) == len(film["steps"]) * len(film["neurons"]["shown"]) * period and waves[:period] != waves[-period:]
+    )
+    assert server.get("/api/run/film", run=run, frames="first")[0] == 400
 
 
 def test_the_same_training_again_is_there_already_and_more_steps_go_on(server, training):
@@ -352,3 +386,14 @@ def test_the_queue_stopping_and_going_on(server):
     further = next(data for name, data, _ in events if name == "point" and data["measured"])
     assert further["step"] > stopped["step"]
     events.close()
+
+
+def test_the_report_beside_the_runs_is_found(tmp_path):
+    """`make demo` writes demo/report, and ends with `modgrok explore --runs demo`."""
+    (tmp_path / "demo" / "report").mkdir(parents=True)
+    (tmp_path / "demo" / "report" / "report.html").write_text("<p>all of it</p>")
+    assert report_folder(None, tmp_path / "runs") == Path("report")
+    assert report_folder("elsewhere", tmp_path / "demo") == Path("elsewhere")
+    with Explorer(tmp_path, "--runs", "demo") as explorer:
+        response, content = explorer.request("GET", "/report/")
+    assert (response.status, content) == (200, b"<p>all of it</p>")

@@ -56,9 +56,9 @@ CELLS = """(canvas) => {
 
 
 @contextmanager
-def explorer(folder: Path) -> Iterator[Explorer]:
+def explorer(folder: Path, *options: str) -> Iterator[Explorer]:
     """An explorer; Ctrl-C ends it, and with it all that it had started."""
-    with Explorer(folder) as found:
+    with Explorer(folder, *options) as found:
         yield found
         children = found.children()
     until(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])
@@ -69,6 +69,7 @@ def watched_page(browser: Any, address: str) -> Iterator[Any]:
     """A page; afterwards its console, its code and its requests must have given no cause for complaint."""
     context = browser.new_context(base_url=address, viewport={"width": 1280, "height": 900})
     context.add_init_script(LONG_TASKS)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
     context.set_default_timeout(1000 * PATIENCE)
     trouble: list[str] = []
     context.on("request", lambda request: trouble.append(request.url) if foreign(request.url, address) else None)
@@ -76,7 +77,7 @@ def watched_page(browser: Any, address: str) -> Iterator[Any]:
     context.on("console", lambda message: trouble.append(message.text) if complaint(message) else None)
     yield context.new_page()
     context.close()
-    assert trouble == []
+    assert trouble == [], "\n".join(trouble)
 
 
 def foreign(url: str, address: str) -> bool:
@@ -85,8 +86,11 @@ def foreign(url: str, address: str) -> bool:
 
 
 def complaint(message: Any) -> bool:
-    """Errors and warnings; browsers log every answer of status 400 too, which is how a refusal reaches the page."""
-    return message.type in ("error", "warning") and "status of 400" not in message.text
+    """Errors and warnings, and with them every reply of status 400 or more, which browsers log.
+
+    But not that a font was loaded seconds before it was drawn: that depends on how busy the machine is.
+    """
+    return message.type in ("error", "warning") and "was preloaded" not in message.text
 
 
 def still(page: Any) -> bool:
@@ -111,6 +115,13 @@ def open_whole_view(page: Any, view: str) -> None:
     open_view(page, view)
     page.locator(VIEWS[view]).first.wait_for()
     until(lambda: still(page))
+
+
+def copied(page: Any, kind: str = "command") -> str:
+    """What the view offers to copy, from the clipboard."""
+    page.locator("#recipe").get_by_role("button", name=f"Copy as {kind}").click()
+    page.locator("#recipe .copied", has_text="Copied.").wait_for()
+    return page.evaluate("navigator.clipboard.readText()")
 
 
 def cells(page: Any) -> list[list[str]]:

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from browser.explorer_browser import BROWSER, PATIENCE, VIEWS, expect, open_view, open_whole_view
+from browser.explorer_browser import BROWSER, PATIENCE, VIEWS, copied, expect, open_view, open_whole_view
 
 pytestmark = BROWSER
 
@@ -32,6 +32,7 @@ def test_a_dot_of_the_census_opens_its_function(page, family):
     said = page.locator(".readout").last.text_content()
     expression = said.split(" mod 97 · ")[0]
     assert (expression == "a table") == (family == "relabelled-sum")
+    assert f'"{family}" = 1' in copied(page) and "moduli = [97]" in copied(page)
     scatter.press("Enter")
     page.wait_for_url("**view=verdict*")
     page.locator(".answer h2").wait_for()
@@ -46,6 +47,9 @@ def test_an_item_of_the_paper_shows_published_beside_measured(page):
     card.locator("summary").click()
     card.locator("table").first.wait_for()
     expect(card.get_by_role("button", name="Compute it here")).to_be_visible()
+    card.get_by_role("button", name="Copy as command").click()
+    expect(card.locator("pre")).to_have_text("modgrok paper figure1")
+    assert copied(page) == "modgrok paper all --quick"
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import time
 import pytest
 
 import modgrok as mg
-from browser.explorer_browser import BROWSER, PATIENCE, cells, expect, open_view
+from browser.explorer_browser import BROWSER, PATIENCE, VIEWS, cells, copied, expect, open_view
 
 pytestmark = BROWSER
 HOSTILE = ("<script>document.title='taken'</script>", "<img src=x onerror=alert(1)>", "(" * 4000)
@@ -56,7 +56,7 @@ def test_a_sum_in_disguise_falls_into_stripes(page):
 def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
     open_view(page, "function", "n1^n2 + 3", 97)
     trouble = page.locator(".trouble")
-    assert "exponents must be non-negative integers" in trouble.text_content()
+    assert "exponents must be whole numbers" in trouble.text_content()
     first, second = trouble.locator("pre").text_content().split("\n")
     assert (first, second) == ("n1^n2 + 3", "   ^")
     page.locator("#expression").fill("n1^2 + 3")
@@ -84,13 +84,81 @@ def test_an_own_table_is_read_and_judged(page, server):
     expect(page.locator(".answer h2")).to_contain_text("sum")
 
 
+def test_the_third_variable_has_a_slider_and_the_legend_is_the_function_s_own(page):
+    open_view(page, "function", "n1 n2", 97)
+    expect(page.locator(".strip")).to_contain_text("96")
+    page.locator("#expression").fill("x y z + x")
+    page.locator("#modulus").fill("7")
+    page.locator("canvas.cells[data-rows='7']").wait_for()
+    expect(page.locator(".strip")).to_contain_text("6")
+    page.get_by_role("slider").fill("5")
+    table = page.locator("canvas.cells")
+    table.press("ArrowDown")
+    for _ in range(3):
+        table.press("ArrowDown")
+    table.press("ArrowRight")
+    expect(page.locator("#live")).to_have_text("n1 = 3, n2 = 1, n3 = 5: value 4")  # 3·1·5 + 3 = 18
+    found, values = cells(page), [[(a * b * 5 + a) % 7 for b in range(7)] for a in range(7)]
+    colours = {values[a][b]: found[a][b] for a in range(1, 7) for b in range(2, 7)}
+    assert all(found[a][b] == colours[values[a][b]] for a in range(1, 7) for b in range(2, 7))
+
+
+def test_of_a_large_table_some_cells_are_seen(page):
+    open_view(page, "function", "n1 n2", 1009)
+    page.locator("canvas.cells[data-rows='337']").wait_for()
+    page.locator("canvas.cells").press("ArrowDown")
+    page.locator("canvas.cells").press("Shift+ArrowDown")
+    page.locator("canvas.cells").press("Shift+ArrowRight")
+    expect(page.locator("#live")).to_have_text("n1 = 30, n2 = 30: value 900")
+    expect(page.locator(".picture-column")).to_contain_text("every 3rd row and column of 1,009 × 1,009")
+    assert copied(page) == 'modgrok classify "n1 n2" --mod 1009'
+    page.get_by_role("link", name="Verdict").click()
+    expect(page.locator(".answer")).to_contain_text("the explorer takes moduli up to 257")
+
+
+def test_a_group_shows_its_representations(page):
+    open_view(page, "function", "a b in Q8", 8)
+    page.get_by_text("Irreducible representations", exact=True).wait_for()
+    shown = page.locator(".facts", has_text="degree 2")
+    assert shown.locator("dt").all_text_contents() == ["degree 1", "degree 2"]
+    assert shown.locator("dd").all_text_contents() == ["4 real", "1 quaternionic"]
+
+
+def test_every_view_of_a_function_can_be_copied(page):
+    kept = {"function": 'classify "n1 + n2" --mod 7', "verdict": 'classify "n1 + n2" --mod 7 --fraction 0.5'}
+    kept |= {
+        "network": 'compile "n1 + n2" --mod 7 --method exact --frequencies all',
+        "training": 'train "n1 + n2" --mod 7',
+    }
+    for view, words in kept.items():
+        open_view(page, view, "n1 + n2", 7)
+        page.locator(VIEWS[view]).first.wait_for()
+        assert copied(page) == f"modgrok {words}"
+        assert copied(page, "Python").startswith("import modgrok as mg\n")
+
+
+def test_the_page_says_what_it_is(page):
+    page.goto("/")
+    expect(page.locator(".lead")).to_contain_text("A laboratory for modular arithmetic in neural networks.")
+
+
 # ---------------------------------------------------------------------------------------------- verdict
 
 
 def test_a_verdict_comes_with_its_witness(page):
     open_view(page, "verdict", "(2n1 + 3n2)^4", 97)
     assert "is a sum in disguise" in page.locator(".answer h2").text_content()
-    expect(page.locator(".witness canvas")).to_have_count(3)
+    plots = page.locator(".witness .residues")
+    expect(plots).to_have_count(3)
+    found = mg.classify("(2n1 + 3n2)^4", mod=97).witness.g[0]
+    box = plots.first.bounding_box()
+    plots.first.hover(position={"x": box["width"] / 2, "y": box["height"] / 2})
+    at, value = map(
+        int, re.fullmatch(r"g1\((\d+)\) = (\d+)", page.locator(".witness .readout").first.text_content()).groups()
+    )
+    assert found[at] == value and 30 < at < 60
+    plots.first.press("ArrowRight")
+    expect(page.locator("#live")).to_have_text(f"g1({at + 1}) = {found[at + 1]}")
     expect(page.locator("canvas.cells[aria-label*='stripes']")).to_be_visible()
 
 

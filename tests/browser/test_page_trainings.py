@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from browser.explorer_browser import BROWSER, PATIENCE, expect, open_view, until
+from browser.explorer_browser import BROWSER, PATIENCE, copied, expect, open_view, until
 
 pytestmark = BROWSER
 
@@ -45,10 +45,56 @@ def test_a_training_is_watched_left_and_found_again(page, server):
     assert result["step"] == 3000
     counts = f"of {result['test_rows']} test cells .* of {result['train_rows']} training cells"
     expect(page.locator("canvas.cells")).to_have_attribute("aria-label", re.compile(counts))
-    page.get_by_label("Snapshot", exact=True).fill("0")
-    page.get_by_text("at step 0,").wait_for()
-    page.get_by_role("button", name="Look inside").click()
+    page.get_by_label("Step", exact=True).fill("0")
+    expect(page.locator(".wave-grid canvas").first).to_have_attribute("aria-label", re.compile("at step 0$"))
+    assert shown_step(page) == 0
+    page.locator("header").get_by_role("button", name="Look inside").click()
     page.get_by_role("cell", name="frequencies used").wait_for()
+
+
+def test_runs_are_drawn_on_one_axis_and_fill_the_form(page, server):
+    """Losses that measure different things have an axis each."""
+    made = ({"width": 32}, {"width": 32, "weight_decay": 0.5}, {"model": "mlp", "width": 32, "loss": "cross-entropy"})
+    for chosen in made:
+        server.post("/api/trainings", {"expression": "n1 + n2", "mod": 11, "settings": {"steps": 60, **chosen}})
+    open_view(page, "training", "n1 + n2", 11)
+    page.get_by_text("starting").or_(page.locator(".run-row")).first.wait_for()
+    until(lambda: server.get("/api/runs")[1]["queue"] == [])
+    page.reload()
+    rows = page.locator(".run-row", has_text="n1 + n2 mod 11")
+    expect(rows).to_have_count(3)
+    for k in range(3):
+        rows.nth(k).get_by_role("checkbox").check()
+    overlay = page.locator(".overlay")
+    overlay.get_by_text("3 runs on one axis").wait_for()
+    titles = overlay.locator(".curves h3")
+    shown = titles.all_text_contents()
+    assert sorted(shown) == ["Accuracy", "IPR", "Loss: cross-entropy", "Loss: mean squared error"]
+    lines = [overlay.locator(".curves").nth(at).locator(".legend > span").count() for at in range(4)]
+    wanted = {"Accuracy": 6, "IPR": 3, "Loss: mean squared error": 4, "Loss: cross-entropy": 2}
+    assert dict(zip(shown, lines, strict=True)) == wanted
+    assert copied(page).count("runs/") == 3 and copied(page).startswith("modgrok compare ")
+    page.reload()
+    overlay.get_by_text("3 runs on one axis").wait_for()
+    rows.filter(has_text="mlp").locator(".run-line").click()
+    page.locator(".verdict-line").wait_for()
+    expect(overlay).to_be_hidden()
+    for name, value in (("model", "mlp"), ("width", "32"), ("steps", "60")):
+        expect(page.get_by_label(name, exact=True)).to_have_value(value)
+    expect(page.get_by_label("loss", exact=True)).to_have_value("cross-entropy")
+    assert copied(page) == 'modgrok train "n1 + n2" --mod 11 --width 32 --steps 60 --model mlp'
+    page.get_by_label("width", exact=True).fill("48")
+    assert "--width 48" in copied(page)
+
+
+def test_a_training_that_compiles_says_so_and_for_how_long(page, server):
+    """The first words come before the first point; the run that follows says how long the last one took."""
+    open_view(page, "training", "n1 + n2", 13)
+    start_training(page, width=24, steps=40, seed=31)
+    compiling = page.locator(".compiling")
+    expect(compiling).to_have_text(re.compile(r"Compiling for \d+ s"))
+    page.locator(".verdict-line").wait_for()
+    expect(compiling).to_be_hidden()
 
 
 def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
@@ -75,7 +121,7 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
 
 
 def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, server):
-    """Its network is written at the end, and this one keeps no snapshots: its table and neurons come with events."""
+    """Its network is written at the end: its table and neurons come with events until then."""
     refused = []
     page.on("response", lambda response: refused.append(response.url) if response.status >= 400 else None)
     open_view(page, "training", "n1 + n2", 31)
@@ -87,7 +133,7 @@ def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, 
     expect(page.locator("canvas.cells")).to_have_attribute("aria-label", re.compile("training cells"))
     page.get_by_role("button", name="Stop", exact=True).click()
     page.get_by_role("button", name="Go on").wait_for()
-    expect(page.locator(".run")).to_contain_text("Weights on")
+    page.get_by_role("button", name="Save as GIF").wait_for()
     assert refused == []
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 from typing import Any
 
 from modgrok.base.errors import InputError
@@ -40,13 +40,13 @@ def run_folder(params: Params) -> Path:
     """The folder of the run that is asked for: one below the runs folder, by its path there."""
     runs, name = Path(str(params["runs"])), str(params.get("run") or "")
     if not is_run(runs, name):
-        raise InputError(f"there is no run {name[:200]!r} in {runs}; see the list of runs")
+        raise InputError(f"there is no run {name[:200]!r}; see the list of runs")
     return runs / name
 
 
 def is_run(runs: Path, name: str) -> bool:
     """Whether a run below the runs folder has this name, and not another that leads to it."""
-    path, folder = PurePosixPath(name), runs / name
+    path, folder = PurePath(name), runs / name
     if not name or path.as_posix() != name or path.is_absolute() or ".." in path.parts:
         return False
     try:

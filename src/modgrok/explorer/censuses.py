@@ -20,7 +20,9 @@ from modgrok.censuses.families import make_table
 from modgrok.explorer.asking import Params, number, whole
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.functions import put_table
+from modgrok.explorer.recipes import Recipe, of_census
 from modgrok.loss_law.calibration import calibration
+from modgrok.training.presets import DEFAULTS
 
 SAMPLE = Path(__file__).parent / "census.parquet"
 """The trainings of the large census at the default width; `benchmarks/explorer_census.py` makes it."""
@@ -92,6 +94,7 @@ def census(params: Params) -> dict[str, Any]:
         share = number(params, "share", 0.5)
         check_among("share", share, choices["share"])
         wanted &= np.isclose(columns["fraction"], share)
+    where = {"family": family, "modulus": modulus, "fraction": number(params, "share", 0.0)}
     places = np.flatnonzero(wanted)
     most = max(1, min(MOST_POINTS, whole(params, "most") or MOST_POINTS))
     shown = places[np.unique(np.linspace(0, max(0, len(places) - 1), min(most, len(places))).astype(int))]
@@ -117,7 +120,18 @@ def census(params: Params) -> dict[str, Any]:
         "expression": columns["expression"][shown].tolist(),
         "seed": columns["table_seed"][shown].tolist(),
         "text": text,
+        "recipe": recipe(str(params.get("census") or ""), {name: value for name, value in where.items() if value}),
     }
+
+
+def recipe(folder: str, where: dict[str, Any]) -> Recipe:
+    """How to get such trainings without the page: those in the folder, or others of the same kinds."""
+    choices = choices_in(folder)
+    there = {"family": choices["family"], "modulus": choices["modulus"], "fraction": choices["share"]}
+    asked = {name: [where[name]] if name in where else values for name, values in there.items()}
+    settings = {"moduli": asked["modulus"], "widths": [DEFAULTS["width"]], "fractions": asked["fraction"]}
+    plan = {"steps": DEFAULTS["steps"], "tables": dict.fromkeys(asked["family"], 1), "settings": [settings]}
+    return of_census(folder, plan, where)
 
 
 def the_law() -> dict[str, list[float]]:

@@ -19,5 +19,7 @@ def json_bytes(value: Any) -> bytes:
 
 
 def encoded(array: Shaped[np.ndarray, "..."], kind: str) -> str:
-    """`kind` is u8, u16 or f32."""
-    return b64encode(np.ascontiguousarray(array, {"u8": "<u1", "u16": "<u2", "f32": "<f4"}[kind]).tobytes()).decode()
+    """`kind` is i8, u8, u16 or f32."""
+    return b64encode(
+        np.ascontiguousarray(array, {"i8": "<i1", "u8": "<u1", "u16": "<u2", "f32": "<f4"}[kind]).tobytes()
+    ).decode()

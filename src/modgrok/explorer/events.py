@@ -1,6 +1,6 @@
-"""What happens, as one numbered stream that every page reads at its own pace and resumes where it was.
+"""What happens, as one numbered stream that every page of a visitor reads at its own pace and resumes where it was.
 
-Only the last `KEPT` events are remembered, once for all pages: a page that is slower, or was away longer, is told to
+Only the last events are remembered, once for all pages: a page that is slower, or was away longer, is told to
 fetch again what it shows. So fifty pages cost no more memory than one.
 """
 
@@ -25,7 +25,8 @@ SECONDS_BETWEEN_SIGNS = 15.0
 class Events:
     """The stream. `instance` tells the numbers of this server from those of one that ran before."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = KEPT, most_bytes: int = KEPT_BYTES) -> None:
+        self.most, self.most_bytes = most, most_bytes
         self.instance = secrets.token_hex(4)
         self.kept: deque[bytes] = deque()
         self.size = 0
@@ -43,7 +44,7 @@ class Events:
         message = f"id: {self.instance}-{self.next}\nevent: {name}\ndata: ".encode() + data + b"\n\n"
         self.kept.append(message)
         self.size += len(message)
-        while len(self.kept) > KEPT or self.size > KEPT_BYTES:
+        while len(self.kept) > self.most or self.size > self.most_bytes:
             self.size -= len(self.kept.popleft())
             self.first += 1
         self.wake()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -9,15 +10,31 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import Integer, Negation, Power, Product, Sum, Tree, Variable
+from modgrok.algebra.cosets import coset_order
+from modgrok.algebra.expression import (
+    Integer,
+    Negation,
+    Power,
+    Product,
+    Sum,
+    Tree,
+    Variable,
+    no_polynomial,
+    parse_any,
+)
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.algebra.function import Function, is_expression, read_function
+from modgrok.algebra.group_names import nameless
+from modgrok.algebra.groups import Group
+from modgrok.algebra.known_tasks import task_text
+from modgrok.algebra.structures import Integers, Structure
 from modgrok.answers.classifying import Answer, classify
 from modgrok.base.errors import InputError
 from modgrok.base.files import whole_file
 from modgrok.explorer.asking import Params, number, whole
-from modgrok.explorer.encoding import UNKNOWN_CELL, encoded
-from modgrok.explorer.limits import check_cells, check_modulus
+from modgrok.explorer.limits import TooLarge, check_cells, check_modulus
+from modgrok.explorer.recipes import of_function, of_verdict
+from modgrok.explorer.slices import slice_of
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.procedures.obstructions import proving_lines
 
@@ -27,18 +44,33 @@ KEPT_FUNCTIONS = 32
 def asked_function(params: Params, at_least: int = 2) -> Function:
     """The function that a question is about: `expression` and `mod`, or a `table` that was sent before.
 
-    An expression that mentions fewer variables than `at_least` gets others.
+    An expression that mentions fewer variables than `at_least` gets others. One that says where it has its values ("a
+    b in S5", a task by its name) needs no `mod`, which a page may have from what was typed before.
     """
+    if table := params.get("table"):
+        return stored_table(Path(str(params["tables"])), str(table), whole(params, "mod"))
+    return known_function(*asked_text(params), at_least)
+
+
+def asked_text(params: Params) -> tuple[str, int | None]:
+    """The expression that is asked about, and its modulus where it does not say where it has its values."""
     mod = whole(params, "mod")
-    table = params.get("table")
-    if table:
-        return stored_table(Path(str(params["tables"])), str(table), mod)
     expression = str(params.get("expression") or "").strip()
     if not expression:
         raise InputError("an expression is needed; type n1 n2, for example")
     if not is_expression(expression):
         raise InputError(f"{expression!r} is the name of a file; drop the file itself on the page")
-    return known_function(expression, mod, at_least)
+    text = task_text(expression)
+    own_place = text != expression or parse_any(text).place is not None
+    return text, None if own_place else mod
+
+
+def seen_function(params: Params) -> tuple[Function, str]:
+    """The function that is looked at, and why nothing else can be asked about it where it is too large for that."""
+    try:
+        return asked_function(params), ""
+    except TooLarge as error:
+        return error.function, str(error)
 
 
 @lru_cache(maxsize=KEPT_FUNCTIONS)
@@ -56,8 +88,12 @@ def stored_table(tables: Path, name: str, mod: int | None) -> Function:
 
 
 def checked_table(function: Function) -> Function:
-    check_modulus(max(*function.sizes, function.values))
-    check_cells(function.sizes)
+    try:
+        check_modulus(max(*function.sizes, function.values))
+        check_cells(function.sizes)
+    except TooLarge as error:
+        error.function = function
+        raise
     return function
 
 
@@ -66,21 +102,58 @@ def checked_table(function: Function) -> Function:
 
 def function(params: Params) -> dict[str, Any]:
     """The function, typeset and as a picture."""
-    return described(asked_function(params))
+    return described(*seen_function(params))
 
 
-def described(found: Function) -> dict[str, Any]:
-    flat = found.table.ndim == 2
-    note = "" if flat else f"a picture is of two variables, this function has {found.table.ndim}"
+def function_slice(params: Params) -> dict[str, Any]:
+    """The picture alone, where the variables after the second have the values `at`."""
+    return slice_of(seen_function(params)[0], str(params.get("at") or ""))
+
+
+def described(found: Function, too_large: str = "") -> dict[str, Any]:
+    picture = slice_of(found)
+    orders = natural_orders(found) if picture["every"] == 1 else dict.fromkeys(("natural", "logarithmic"))
     return {
         "title": found.title,
-        **found.to_json(),
+        **{name: value for name, value in found.to_json().items() if not (too_large and name == "digest")},
         "modulus": found.modulus,
         "typeset": None if found.tree is None else typeset(found.tree),
-        "table": encoded(np.where(found.table < 0, UNKNOWN_CELL, found.table), "u16") if flat else None,
-        "table_note": note,
-        "orders": natural_orders(found),
+        **picture,
+        "too_large": too_large,
+        "orders": orders | {"cosets": None if too_large else coset_orders(found)},
+        "elements": element_names(found.structure),
+        "recipe": of_function(found),
     }
+
+
+def representations(params: Params) -> dict[str, Any]:
+    """The irreducible representations of the group in which a function has its values; none where it is no group.
+
+    Over the complex numbers there are as many as classes of conjugate elements, and the squares of their degrees add
+    up to the order of the group. One of the complex kind is counted with its conjugate.
+    """
+    group = asked_function(params).structure
+    if not isinstance(group, Group):
+        return {"group": None, "rows": []}
+    counted = Counter((rho.degree, rho.kind) for rho in group.representations)
+    kinds: dict[int, dict[str, int]] = {}
+    for (degree, kind), times in sorted(counted.items()):
+        kinds.setdefault(degree, {})[kind] = times * (2 if kind == "complex" else 1)
+    rows = [{"degree": degree, "kinds": found} for degree, found in kinds.items()]
+    return {"group": group.title, "order": group.order, "classes": len(group.classes), "rows": rows}
+
+
+def element_names(structure: Structure) -> list[str] | None:
+    """What people call the elements of a group or a field; None for residues, which are their own names."""
+    return None if isinstance(structure, Integers) else [structure.name(k) for k in range(structure.order)]
+
+
+def coset_orders(found: Function) -> dict[str, Any] | None:
+    """Rows and columns by the cosets of a chain of subgroups; None where the values are in no group."""
+    if not isinstance(found.structure, Group):
+        return None
+    along = coset_order(found.structure)
+    return {"rows": along, "columns": along}
 
 
 def typeset(tree: Tree) -> dict[str, Any]:
@@ -98,6 +171,8 @@ def typeset(tree: Tree) -> dict[str, Any]:
             return {"kind": "product", "factors": [typeset(factor) for factor in factors]}
         case Sum(terms):
             return {"kind": "sum", "terms": [typeset(term) for term in terms]}
+        case _:
+            raise no_polynomial(tree)
 
 
 def natural_orders(found: Function) -> dict[str, Any]:
@@ -115,29 +190,39 @@ def natural_orders(found: Function) -> dict[str, Any]:
 
 def verdict(params: Params) -> dict[str, Any]:
     """The verb classify, with what a page draws of its witness or its proofs."""
-    answer = classify(asked_function(params), fraction=number(params, "fraction", 0.5))
+    return verdict_on(asked_function(params), number(params, "fraction", 0.5))
+
+
+def verdict_on(found: Function, fraction: float) -> dict[str, Any]:
+    answer = classify(found, fraction=fraction)
     return {
         **answer.to_json(),
-        "expected_text": answer.expected.text,
+        "expected_text": answer.outlook.accuracy,
         "explain": answer.explain(),
         "facts": answer.facts(),
         "order": witness_order(answer),
-        "proof": [found for family in answer.families if (found := shown_proof(answer.function, family)) is not None],
+        "proof": [shown for family in answer.families if (shown := shown_proof(answer.function, family)) is not None],
+        "recipe": of_verdict(found, fraction),
     }
 
 
 def witness_order(answer: Answer) -> dict[str, Any] | None:
-    """Rows by g1 and columns by g2, ∞ first: then equal sums lie on diagonals, and so do the values."""
+    """Rows by g1 and columns by g2, ∞ first: then equal sums lie on diagonals, and so do the values.
+
+    In any group elements are put by the cosets of a chain of subgroups: there the blocks are.
+    """
     witness = answer.witness
     if witness is None or len(witness.g) != 2:
         return None
-    rows, columns = (by_place(part) for part in witness.g)
+    along = None if not witness.products else coset_order(nameless(np.array(witness.products)))
+    rows, columns = (by_place(part, along) for part in witness.g)
     return {"rows": rows, "columns": columns}
 
 
-def by_place(part: Sequence[int | None]) -> list[int]:
-    """Residues in the order of their places."""
-    places = [-1 if place is None else place for place in part]
+def by_place(part: Sequence[int | None], along: Sequence[int] | None = None) -> list[int]:
+    """Residues in the order of their places, which come in the order `along`."""
+    number = {place: k for k, place in enumerate(along or ())}
+    places = [-1 if place is None else number.get(place, place) for place in part]
     return sorted(range(len(part)), key=places.__getitem__)
 
 

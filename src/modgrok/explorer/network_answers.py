@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -19,16 +20,20 @@ from modgrok.compiler.compiling import compile
 from modgrok.explorer.asking import Params, number, run_folder, whole
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.functions import asked_function
-from modgrok.explorer.limits import check_settings
+from modgrok.explorer.limits import check_settings, here
+from modgrok.explorer.recipes import Recipe, of_network
 from modgrok.inspection.experts import ExpertInspection, input_names, inspect_experts, neurons_per_frequency
 from modgrok.inspection.order import Labels
 from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
 from modgrok.networks.export import export
 from modgrok.networks.network import Network, check_rows
-from modgrok.networks.verification import Prediction, answers, row_margins, verify
+from modgrok.networks.predicting import Prediction
+from modgrok.networks.verification import answers, row_margins, verify
 from modgrok.training.inspecting import inspect
 
 KEPT_NETWORKS = 16
+DROPPED, NETWORK_FILE = "network-", "network.safetensors"
+"""Where a network lies that was dropped on the page."""
 SHOWN_NEURONS = 12
 SHOWN_FREQUENCIES = 16
 """Frequencies whose part in the logits is shown on its own."""
@@ -58,27 +63,48 @@ def of_run(folder: Path, changed: float) -> Examined:
     return Examined(load(folder))
 
 
+@lru_cache(maxsize=KEPT_NETWORKS)
+def of_dropped(tables: Path, name: str) -> Examined:
+    from modgrok.networks.storage import load
+
+    file = tables / f"{DROPPED}{name}" / NETWORK_FILE
+    if not re.fullmatch(r"[0-9a-f]{32}", name) or not file.exists():
+        raise InputError("this network is not kept any more; drop its file on the page again")
+    return Examined(load(file))
+
+
 def asked_network(params: Params) -> Examined:
-    """The network that a question is about: that of a `run`, or one that is compiled."""
+    """The network that a question is about: one that was dropped, that of a `run`, or one that is compiled."""
+    if params.get("network"):
+        return of_dropped(Path(str(params["tables"])), str(params["network"]))
     if params.get("run"):
         folder = run_folder(params)
         weights = folder / "weights.safetensors"
         return of_run(folder, weights.stat().st_mtime if weights.exists() else 0.0)
+    method, chosen = asked_design(params)
+    return compiled(asked_function(params), method, tuple(sorted(chosen.items())))
+
+
+def asked_design(params: Params) -> tuple[str, dict[str, Any]]:
+    """How a network is to be compiled: the method and its settings."""
     method = str(params.get("method") or "exact")
     settings = {name: whole(params, name) for name in ("seed", "mul_width", "add_width")}
     settings = {name: value for name, value in settings.items() if value is not None}
-    check_settings(settings)
+    check_settings(settings, here().settings)
     chosen: dict[str, Any] = dict(settings)
     if params.get("beta"):
         chosen["beta"] = number(params, "beta", 100.0)
     if text := str(params.get("frequencies") or ""):
         chosen["frequencies"] = text if text in ("all", "minimal") else whole(params, "frequencies")
-    return compiled(asked_function(params), method, tuple(sorted(chosen.items())))
+    return method, chosen
 
 
 def network(params: Params) -> dict[str, Any]:
     """The network without its weights, and its plan as a graph."""
-    found = asked_network(params).network
+    return network_view(asked_network(params).network) | {"recipe": recipe(params)}
+
+
+def network_view(found: Network) -> dict[str, Any]:
     orders = [expert.group_order or 0 for expert in found.plan]
     return {
         **found.to_json(),
@@ -87,6 +113,13 @@ def network(params: Params) -> dict[str, Any]:
         "most_frequencies": max([1, *(order // 2 for order in orders)]),
         "graph": graph(found),
     }
+
+
+def recipe(params: Params) -> Recipe | None:
+    """How to make the network without the page; that of a run, and one that was dropped, are there already."""
+    if params.get("network") or params.get("run"):
+        return None
+    return of_network(asked_function(params), *asked_design(params))
 
 
 def graph(found: Network) -> dict[str, Any]:
@@ -151,7 +184,10 @@ def expert(params: Params) -> dict[str, Any]:
     A residue lies where its multiple, or its place by the witness, lies; there every block of a neuron is the wave
     amplitude · cos(2π · frequency · place / period + phase), with one frequency for all blocks.
     """
-    examined, count = asked_network(params), whole(params, "expert") or 1
+    return expert_view(asked_network(params), whole(params, "expert") or 1)
+
+
+def expert_view(examined: Examined, count: int) -> dict[str, Any]:
     experts = examined.network.circuit.experts
     if not 1 <= count <= len(experts):
         raise InputError(f"this network has the experts 1 … {len(experts)}, got {count}")

@@ -7,11 +7,14 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from modgrok.base.errors import InputError
+from modgrok.base.provenance import KEY, told
+from modgrok.base.results import plain
 from modgrok.explorer.asking import Params
+from modgrok.explorer.recipes import of_paper
 from modgrok.figures.style import save_figure
 from modgrok.reproduction.evidence import fingerprint, read_result
 from modgrok.reproduction.item import ItemResult, ItemTable, settings_text
-from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 SIZES = ("standard", "quick")
@@ -24,7 +27,9 @@ def results_folder(report: Path) -> Path:
 
 
 def stored(item: str, report: Path) -> tuple[ItemResult, str] | None:
-    """The result of an item that was computed here by this code, and its size."""
+    """The result of an item that was computed here by this code, and its size; what was recorded never is."""
+    if ITEMS[item].computed == "elsewhere":
+        return None
     path = results_folder(report) / f"{item}.json"
     for size in SIZES:
         found = read_result(path, fingerprint(item, size)).value
@@ -36,7 +41,11 @@ def stored(item: str, report: Path) -> tuple[ItemResult, str] | None:
 def paper(params: Params) -> dict[str, Any]:
     """Every item, in the order of the report."""
     report = Path(str(params["report"]))
-    return {"items": [listed(item, report) for item in ALL], "report": (report / REPORT).exists()}
+    return {
+        "items": [listed(item, report) for item in ALL],
+        "report": (report / REPORT).exists(),
+        "recipe": of_paper("all", quick=True),
+    }
 
 
 def listed(item: Item, report: Path) -> dict[str, Any]:
@@ -48,16 +57,25 @@ def listed(item: Item, report: Path) -> dict[str, Any]:
         "section": item.section,
         "lead": item.lead,
         "computed": item.computed,
+        "recipe": None if item.computed == "elsewhere" else of_paper(item.name),
         "result": None if found is None else short(item, found[0]) | {"size": found[1]},
         "recorded": None
         if recorded is None
         else short(item, recorded.result) | {"where": recorded.where, "command": recorded.command},
+        "first": "recorded" if found is None or smaller(found[0], recorded) else "result",
+        "differs": found is not None and recorded is not None and found[0].verdict is not recorded.result.verdict,
     }
+
+
+def smaller(here: ItemResult, recorded: Recorded | None) -> bool:
+    """Whether what was computed here is less than what was recorded."""
+    return recorded is not None and not is_as_large(here, recorded.result)
 
 
 def short(item: Item, result: ItemResult) -> dict[str, Any]:
     summary = item.summarise(result)
-    return {"verdict": str(result.verdict), "seconds": result.seconds, **summary._asdict()}
+    told_by = {KEY: plain(result.provenance), "made": told(result.provenance)}
+    return {"verdict": str(result.verdict), "seconds": result.seconds, **summary._asdict(), **told_by}
 
 
 def asked_item(params: Params) -> Item:
@@ -72,24 +90,24 @@ def known_item(params: Params) -> dict[str, Any]:
     return {"item": asked_item(params).name}
 
 
-def asked_result(params: Params) -> tuple[Item, ItemResult]:
-    """The result of an item: computed here, or the recorded one where that is asked for or is all there is."""
+def asked_result(params: Params) -> tuple[Item, ItemResult, str]:
+    """The result of an item, and its origin: computed here, or recorded where that is asked for or is all there is."""
     item, report = asked_item(params), Path(str(params["report"]))
     here = None if params.get("from") == "recorded" else stored(item.name, report)
     if here is not None:
-        return item, here[0]
+        return item, here[0], "result"
     recorded = read_recorded(item.name)
     if recorded is None:
         raise InputError(f"{item.name} has not been computed here; compute it first")
-    return item, recorded.result
+    return item, recorded.result, "recorded"
 
 
 def paper_item(params: Params) -> dict[str, Any]:
     """One item in full: its tables as texts, and where its figures are."""
-    item, result = asked_result(params)
-    origin = "recorded" if params.get("from") == "recorded" else "result"
+    item, result, origin = asked_result(params)
     return {
         "item": item.name,
+        "origin": origin,
         "title": result.title,
         **short(item, result),
         "notes": list(result.notes),
@@ -113,7 +131,7 @@ def table_text(table: ItemTable) -> dict[str, Any]:
 
 def paper_figure(params: Params) -> tuple[bytes, str]:
     """One figure of an item as a PNG."""
-    _, result = asked_result(params)
+    _, result, _ = asked_result(params)
     name, drawn = str(params.get("name") or ""), result.figures()
     if name not in drawn:
         raise InputError(f"{result.item} has the figures {', '.join(drawn) or 'none'}; got {name[:40]!r}")

@@ -10,7 +10,8 @@ from modgrok import __version__
 from modgrok.base.errors import InputError
 from modgrok.explorer.asking import Params, name_of, run_folder
 from modgrok.explorer.functions import asked_function
-from modgrok.explorer.limits import check_settings, limits
+from modgrok.explorer.limits import check_parameters, check_settings, here
+from modgrok.explorer.recipes import of_training
 from modgrok.networks.models import MODELS, trainable
 from modgrok.training.config import TrainConfig
 from modgrok.training.optimisers import OPTIMISERS
@@ -18,8 +19,20 @@ from modgrok.training.presets import preset
 from modgrok.training.run_folder import CONFIG, default_folder, difference, is_finished, is_running, load_config
 from modgrok.training.settings import SETTINGS, check_names
 
-MOST = {name: each.most for name, each in SETTINGS.items() if each.most is not None}
-"""How large a setting may be in the explorer."""
+
+def most() -> dict[str, int]:
+    """How large a setting may be here."""
+    found = {name: here().most(name, each.most) for name, each in SETTINGS.items()}
+    return {name: number for name, number in found.items() if number is not None}
+
+
+def usual(model: str, optimiser: str) -> dict[str, Any]:
+    """The settings that suit a model and an optimiser, as far as they are allowed here."""
+    allowed = most()
+    found = preset(model, optimiser)
+    if found["snapshots"] is None:  # as many as take little room, where nobody shares it
+        found["snapshots"] = here().settings.get("snapshots")
+    return found | {name: min(found[name], allowed[name]) for name in allowed if found[name] is not None}
 
 
 def settings(params: Params) -> dict[str, Any]:
@@ -27,11 +40,11 @@ def settings(params: Params) -> dict[str, Any]:
     return {
         "models": list(trainable()),
         "optimisers": list(OPTIMISERS),
-        "presets": {model: {name: preset(model, name) for name in OPTIMISERS} for model in trainable()},
+        "presets": {model: {name: usual(model, name) for name in OPTIMISERS} for model in trainable()},
         "own": {model: list(MODELS[model].settings()) for model in trainable()},
         "choices": {name: list(each.words) for name, each in SETTINGS.items() if each.words},
         "help": {name: each.help for name, each in SETTINGS.items()},
-        "limits": limits(MOST),
+        "limits": here().to_json(most()),
         "version": __version__,
         "runs": str(params["runs"]),
     }
@@ -42,8 +55,11 @@ def asked_config(params: Params) -> TrainConfig:
     given = params.get("settings", {})
     check_names(given, "a training")
     chosen = {name: typed(name, value) for name, value in given.items() if value is not None}
-    check_settings(chosen, MOST)
-    return TrainConfig.of(asked_function(params, at_least=1), **chosen)
+    check_settings(chosen, most())
+    config = TrainConfig.of(asked_function(params, at_least=1), **chosen)
+    smaller = usual(config.model, config.optimiser)
+    less = {name: smaller[name] for name in most() if name not in chosen and getattr(config, name) != smaller[name]}
+    return replace(config, **less) if less else config
 
 
 def typed(name: str, value: Any) -> Any:
@@ -56,10 +72,16 @@ def typed(name: str, value: Any) -> Any:
     return value
 
 
+def training_recipe(params: Params) -> dict[str, Any]:
+    """How to train it without the page."""
+    config = asked_config(params)
+    return {"recipe": of_training(config.function, config.changed())}
+
+
 def training_plan(params: Params) -> dict[str, Any]:
     """The folder that a training would have, once everything about it has been checked; nothing is written."""
     config = asked_config(params)
-    config.task()
+    check_parameters(config.task().shape.model.parameters())
     runs = Path(str(params["runs"]))
     folder = runs / default_folder(config).name
     if (folder / CONFIG).exists():
@@ -78,7 +100,7 @@ def resume_plan(params: Params) -> dict[str, Any]:
     """The same for a run that is there and goes on."""
     folder, steps = run_folder(params), params.get("steps")
     stored = load_config(folder)
-    check_settings({"steps": steps}, MOST)
+    check_settings({"steps": steps}, most())
     config = stored if steps is None else replace(stored, steps=steps)
     if config.steps < stored.steps:
         raise InputError(f"the run has {stored.steps:,} steps, more than {config.steps:,}; ask for more")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.answers.probe import probe_function
+from modgrok.base.provenance import called_as
 from modgrok.base.results import plain
 from modgrok.explorer.asking import Params, number, run_folder
 from modgrok.explorer.functions import asked_function
@@ -62,7 +63,7 @@ class Onlooker:
         self.cells = self.cells or Cells(network)
         self.emit("table", {**about, **self.cells.view(network)})
         self.shown = still_shown(network, self.shown)
-        self.emit("neurons", {**about, **neuron_view(network, shown=self.shown)})
+        self.emit("neurons", {**about, **neuron_view(network, self.shown)})
         took = 0.0 if first else time.perf_counter() - started  # the first ones compile, which is not to be waited for
         self.next_picture = time.perf_counter() + max(SECONDS_BETWEEN_PICTURES, took / SHARE_OF_PICTURES)
 
@@ -76,14 +77,15 @@ def training(params: Params, emit: Emit, stop: Stop) -> dict[str, Any]:
         config = replace(config, steps=params["steps"]) if params.get("steps") else config
     else:
         config = asked_config(params)
-    found = train_config(
-        config,
-        folder,
-        checkpoint_seconds=CHECKPOINT_SECONDS,
-        live=False,
-        on_look=Onlooker(run, config, emit),
-        stop=stop,
-    )
+    with called_as(("modgrok", "explore")):
+        found = train_config(
+            config,
+            folder,
+            checkpoint_seconds=CHECKPOINT_SECONDS,
+            live=False,
+            on_look=Onlooker(run, config, emit),
+            stop=stop,
+        )
     return {"state": "finished" if found.finished else "stopped", "step": found.step, "outcome": found.outcome}
 
 

@@ -18,7 +18,7 @@ from modgrok.networks.verification import answers
 from modgrok.training.inspecting import training_rows
 
 TEST_WRONG, TEST_RIGHT, TRAIN_WRONG, TRAIN_RIGHT, UNKNOWN = range(5)
-"""What a cell of the table is."""
+"""What a cell of the table is, as a page reads it: twice whether it trains, and whether it is right."""
 MOST_NEURONS = 8
 
 
@@ -38,28 +38,11 @@ class Cells:
         return {"sizes": list(network.model.residues), "cells": encoded(self.kinds(network), "u8")}
 
 
-def cell_view(network: Network) -> dict[str, Any]:
-    cells = Cells(network)
-    kinds = cells.kinds(network)
-
-    def share(right: int, wrong: int) -> float | None:
-        rows = int(np.isin(kinds, (right, wrong)).sum())
-        return int((kinds == right).sum()) / rows if rows else None
-
-    return {
-        "sizes": list(network.model.residues),
-        "cells": encoded(kinds, "u8"),
-        "train_accuracy": share(TRAIN_RIGHT, TRAIN_WRONG),
-        "test_accuracy": share(TEST_RIGHT, TEST_WRONG),
-    }
-
-
-def neuron_view(network: Network, *, like: Network | None = None, shown: list[int] | None = None) -> dict[str, Any]:
-    """Some neurons as waves: the `shown` ones, else the largest of the network `like`."""
+def neuron_view(network: Network, chosen: list[int]) -> dict[str, Any]:
+    """Some neurons as waves."""
     order = order_of(network.function, str(network.settings.get("order", "auto")))
     blocks = host_blocks(network)
     power = block_power(blocks, order.places)
-    chosen = largest_neurons(host_blocks(like or network), order) if shown is None else shown
     measured = periodicity(blocks, order.places)
     used = [order.places.period[axis] > 0 for axis in blocks.places]
     periods = [int(order.places.period[axis]) for axis, has in zip(blocks.places, used, strict=True) if has]

@@ -31,6 +31,7 @@ WHOLE = Word((str, int), LONGEST_NUMBER, "a whole number, as in 97")
 CHOICE = Word((str,), LONGEST_CHOICE, 'text, as in "exact"')
 NAME = Word((str,), LONGEST_NAME, 'text, as in "mine.csv"')
 PATH = Word((str,), LONGEST_PATH, 'text, as in "n1_n2_mod97"')
+RUNS = Word((str,), 6 * LONGEST_PATH, 'names of runs, a line each, as in "n1_n2_mod97"')
 EXPRESSION = Word((str,), LONGEST_EXPRESSION, 'text, as in "n1 n2"')
 SETTINGS = Word((dict,), 0, 'an object, as in {"steps": 1000}')
 SETTING = Word((str, int, float, bool), LONGEST_CHOICE, "a number or a word, as in 1000")
@@ -38,6 +39,7 @@ SETTING = Word((str, int, float, bool), LONGEST_CHOICE, "a number or a word, as 
 
 FUNCTION = {"expression": EXPRESSION, "mod": WHOLE, "table": CHOICE}
 NETWORK = FUNCTION | {
+    "network": CHOICE,
     "run": PATH,
     "method": CHOICE,
     "frequencies": CHOICE,
@@ -63,6 +65,8 @@ class Question(NamedTuple):
 
 QUESTIONS = {
     "function": Question("functions", FUNCTION, lasts=True),
+    "function_slice": Question("functions", FUNCTION | {"at": CHOICE}, lasts=True),
+    "representations": Question("functions", FUNCTION, lasts=True),
     "verdict": Question("functions", FUNCTION | {"fraction": NUMBER}, lasts=True),
     "table": Question("functions", by_pages=False),
     "network": Question("network_answers", NETWORK, lasts=True),
@@ -71,13 +75,17 @@ QUESTIONS = {
     "flow": Question("network_answers", NETWORK | {"n": CHOICE}, lasts=True),
     "inspection": Question("network_answers", NETWORK),
     "download": Question("network_answers", NETWORK | {"format": CHOICE}),
+    "shared": Question("sharing", NETWORK),
+    "dropped": Question("dropped", by_pages=False),
+    "looked": Question("dropped", {"network": CHOICE}),
     "settings": Question("settings", lasts=True),
+    "training_recipe": Question("settings", by_pages=False),
     "training_plan": Question("settings", by_pages=False),
     "resume_plan": Question("settings", by_pages=False),
     "runs": Question("run_answers", by_pages=False),
     "run": Question("run_answers", {"run": PATH}),
-    "run_table": Question("run_answers", {"run": PATH, "step": WHOLE}),
-    "run_neurons": Question("run_answers", {"run": PATH, "step": WHOLE}),
+    "compared": Question("run_answers", {"compared": RUNS}),
+    "run_film": Question("run_answers", {"run": PATH, "frames": CHOICE}),
     "census": Question(
         "censuses",
         {"family": NAME, "modulus": WHOLE, "share": NUMBER, "across": CHOICE, "most": WHOLE},
@@ -94,6 +102,7 @@ ADDRESSES = {f"/api/{name.replace('_', '/')}": name for name, question in QUESTI
 TAKEN: dict[str, Mapping[str, Word]] = {name: question.words for name, question in QUESTIONS.items()} | {
     "upload": {"name": NAME},
     "train": FUNCTION | {"settings": SETTINGS},
+    "say": FUNCTION | {"settings": SETTINGS},
     "resume": {"run": PATH, "steps": Word((int,), LONGEST_NUMBER, WHOLE.wanted)},
     "stop": {"run": PATH},
     "cancel": {"job": CHOICE},

@@ -10,13 +10,17 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
+import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from modgrok.explorer.encoding import json_bytes
+from modgrok.explorer.rates import OF_SECOND, Account, charge
 
 COMMAND = (sys.executable, "-m", "modgrok.explorer.child")
 SECONDS_TO_END = 120.0
@@ -48,23 +52,36 @@ class Question:
     params: dict[str, Any]
     reply: asyncio.Future[Reply]
     on_event: OnEvent | None = None
+    payers: tuple[Account, ...] = ()
     number: int = 0
+
+    def credit(self) -> float:
+        """What who asks has left to spend, as a share; the poorest of those who pay counts."""
+        return min((payer.points.level() for payer in self.payers), default=0.0)
 
 
 class Worker:
     """One child. Questions wait in line; those that nobody waits for any more are left out.
 
     `patience` is how many seconds an answer may take before the child is ended and started again; None for any time.
+    Where questions are paid for, who has spent least is answered first. `variables` are added to its environment.
     """
 
-    def __init__(self, name: str, *, patience: float | None = None, niceness: int = 0) -> None:
-        self.name, self.patience, self.niceness = name, patience, niceness
+    def __init__(
+        self,
+        name: str,
+        *,
+        patience: float | None = None,
+        niceness: int = 0,
+        variables: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        self.name, self.patience, self.niceness, self.variables = name, patience, niceness, variables
         self.waiting: deque[Question] = deque()
         self.arrived = asyncio.Event()
         self.process: asyncio.subprocess.Process | None = None
         self.current: Question | None = None
         self.asked = self.restarts = 0
-        self.closing = self.killed = False
+        self.closing = self.killed = self.overgrown = False
         self.loop_task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -77,17 +94,23 @@ class Worker:
             *COMMAND,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
-            env=environment(),
-            start_new_session=True,
+            env={**environment(), **self.variables},
+            **apart(),
         )
-        self.killed = False
+        self.killed = self.overgrown = False
         if self.niceness and hasattr(os, "setpriority"):
             with contextlib.suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, self.process.pid, self.niceness)
 
-    async def ask(self, name: str, params: dict[str, Any], on_event: OnEvent | None = None) -> Reply:
+    async def ask(
+        self,
+        name: str,
+        params: dict[str, Any],
+        on_event: OnEvent | None = None,
+        payers: tuple[Account, ...] = (),
+    ) -> Reply:
         """The child's reply; `WorkerDied` where it ended before."""
-        question = Question(name, params, asyncio.get_running_loop().create_future(), on_event)
+        question = Question(name, params, asyncio.get_running_loop().create_future(), on_event, payers)
         self.waiting.append(question)
         self.arrived.set()
         return await question.reply
@@ -115,25 +138,32 @@ class Worker:
             while not self.waiting:
                 self.arrived.clear()
                 await self.arrived.wait()
-            question = self.waiting.popleft()
+                if self.overgrown:
+                    await self.revive()
+            question = max(self.waiting, key=Question.credit)  # the first of equals
+            self.waiting.remove(question)
             if question.reply.done():
                 continue
-            self.current = question
+            self.current, began = question, time.monotonic()
             try:
                 async with asyncio.timeout(self.patience):
                     reply = await self.answered(question)
                 if not question.reply.done():
                     question.reply.set_result(reply)
             except Exception as error:  # whatever a child does, the next question finds one that answers
+                reason = self.reason(error)
                 await self.revive()
                 if not question.reply.done():
-                    question.reply.set_exception(WorkerDied(self.reason(error)))
+                    question.reply.set_exception(WorkerDied(reason))
             finally:
                 self.current = None
+                charge(question.payers, OF_SECOND * (time.monotonic() - began))
 
     def reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError):
             return f"this took more than {self.patience:g} seconds, which is the explorer's limit; ask for less"
+        if self.overgrown:
+            return "this took more memory than there is for one question; ask for less"
         return "the process that computes ended unexpectedly and was started again; try once more"
 
     async def answered(self, question: Question) -> Reply:
@@ -180,6 +210,19 @@ class Worker:
                 else:
                     self.process.kill()
 
+    def keep_level(self, most: int) -> None:
+        """Replace a child that holds more memory than it may when it rests, or half as much again at work.
+
+        Programs that JAX has compiled stay in a process, so that one that is asked for many shapes grows.
+        """
+        if self.process is None or self.overgrown:
+            return
+        self.overgrown = memory(self.process.pid) > (most if self.current is None else 1.5 * most)
+        if self.overgrown and self.current is not None:
+            self.kill()
+        elif self.overgrown:
+            self.arrived.set()  # the loop starts another
+
     async def close(self, seconds: float = SECONDS_TO_END) -> None:
         """End the child: its stdin ends, which asks it to stop; after some seconds it is killed."""
         self.closing = True
@@ -196,6 +239,21 @@ class Worker:
         if self.loop_task is not None:
             self.loop_task.cancel()
             await asyncio.gather(self.loop_task, return_exceptions=True)
+
+
+def memory(pid: int) -> int:
+    """Resident bytes of a process, on Linux; 0 where that cannot be read."""
+    try:
+        with open(f"/proc/{pid}/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def apart() -> dict[str, Any]:
+    """What keeps Ctrl-C on the terminal from a child: a session of its own, or a group of processes."""
+    group = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", None)  # Windows
+    return {"start_new_session": True} if group is None else {"creationflags": group}
 
 
 def environment() -> dict[str, str]:

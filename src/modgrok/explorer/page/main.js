@@ -1,8 +1,9 @@
 // The page: the views of one function, and the address that says which.
 import * as address from "./address.js";
-import { get } from "./api.js";
+import { PUBLIC, get } from "./api.js";
 import { announce, el, replace } from "./dom.js";
 import { Events } from "./events.js";
+import { copying } from "./recipe.js";
 import { Subject } from "./subject.js";
 
 class App {
@@ -16,6 +17,8 @@ class App {
     this.state = address.read();
     this.current = null;
     this.subject = new Subject(this);
+    this.copies = copying(() => this.views.get(this.state.view)?.recipe?.());
+    document.getElementById("recipe").append(this.copies.element);
     addEventListener("popstate", () => { this.state = address.read(); this.subject.fill(this.state); this.show(); });
     document.addEventListener("click", (event) => this.follow(event));
   }
@@ -23,9 +26,11 @@ class App {
   start() {
     this.subject.fill(this.state);
     this.show();
-    get("settings").then((settings) => replace(document.getElementById("footer"),
-      el("span", {}, `modgrok ${settings.version}`), el("span", {}, `runs are kept in ${settings.runs}`),
-      el("span", {}, "everything is computed on this machine")), () => {});
+    const banner = document.getElementById("public");
+    banner.hidden = !PUBLIC;
+    banner.textContent = PUBLIC;
+    get("settings").then((settings) => replace(document.getElementById("footer"), el("span", {}, `modgrok ${settings.version}`),
+      PUBLIC ? el("span", {}, "nobody else sees what you do here") : [el("span", {}, `runs are kept in ${settings.runs}`), el("span", {}, "everything is computed on this machine")]), () => {});
   }
 
   /** Links to places of this page change the view without loading it again. */
@@ -51,18 +56,20 @@ class App {
   }
 
   tabs() {
-    const { expression, mod, table, run } = this.state;
+    const { expression, mod, table, run, network } = this.state;
     replace(document.getElementById("tabs"), Object.entries(address.VIEWS).map(([view, { title }]) => el("a", {
-      href: address.href({ expression: table ? "" : expression, mod, table, view, run: view === "training" ? run : "" }),
+      href: address.href({ expression: table ? "" : expression, mod, table, view, network, run: view === "training" ? run : "" }),
       "aria-current": view === this.state.view ? "page" : null,
     }, title)));
-    document.querySelector("#tabs [aria-current]").scrollIntoView({ block: "nearest", inline: "nearest" });
+    const tab = document.querySelector("#tabs [aria-current]"), row = tab.parentElement;
+    row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;  // scrollIntoView would move the place that Tab starts from
   }
 
   async show() {
     const name = this.state.view, { title, of_function } = address.VIEWS[name];
     this.tabs();
     this.form.hidden = !of_function;
+    document.body.dataset.view = name;
     const about = of_function ? ` · ${this.current?.info.title ?? this.state.expression ?? ""}` : "";
     document.title = `${title}${about} · modgrok`;
     document.getElementById("heading").textContent = `${title}${about}`;
@@ -77,6 +84,7 @@ class App {
       announce(`${title} view`);
     }
     view.update(this);
+    this.copies.forget();
   }
 
   /** What was asked about an earlier function is no longer wanted. */

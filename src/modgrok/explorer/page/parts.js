@@ -9,7 +9,20 @@ export function facts(pairs, className = "facts") {
 }
 
 export const notice = (text) => el("p", { className: "notice", role: "status" }, text);
-export const waiting = (text) => el("p", { className: "waiting soft small", role: "status" }, text);
+
+/** A word while something is awaited; after two seconds, and for as long as it stands on the page, with the time. */
+export function waiting(text) {
+  const seconds = el("span", { className: "number", "aria-hidden": "true" });
+  const element = el("p", { className: "waiting soft small", role: "status" }, text, seconds);
+  const began = performance.now();
+  const tick = () => {
+    if (!element.isConnected) return;
+    seconds.textContent = ` ${Math.floor((performance.now() - began) / 1000)} s`;
+    setTimeout(tick, 1000);
+  };
+  setTimeout(tick, 2000);
+  return element;
+}
 export const button = (text, onclick, kind = "quiet") => el("button", { type: "button", className: kind, onclick }, text);
 
 /** A field with its label before it. */
@@ -53,7 +66,7 @@ export function slider(label, { min, max, step = 1, value, show = String, oninpu
 export function grid(headings, rows, { caption = null, numeric = new Set() } = {}) {
   const kind = (at) => numeric.has(at) ? "number" : null;
   return el("div", { className: "scroll", tabindex: 0, role: "group", "aria-label": caption || "Table" }, el("table", {}, caption ? el("caption", {}, caption) : null,
-    el("thead", {}, el("tr", {}, headings.map((heading, at) => el("th", { scope: "col", className: kind(at) }, heading)))),
+    el("thead", {}, el("tr", {}, headings.map((heading, at) => heading ? el("th", { scope: "col", className: kind(at) }, heading) : el("td")))),
     el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell, at) => el("td", { className: kind(at) }, typeof cell === "string" ? prose(cell) : cell)))))));
 }
 

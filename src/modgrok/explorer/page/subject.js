@@ -4,7 +4,7 @@ import { announce, debounced, el, replace } from "./dom.js";
 import { formula } from "./maths.js";
 import { count } from "./words.js";
 
-const EXAMPLES = [["n1 n2", 97], ["n1 + n2", 97], ["(2n1 + 3n2)^4", 97], ["8x^5 y + 34x^9 y^5", 97], ["n1^2 + n1 n2 + n2^2", 97], ["n1 n2", 96]];
+const EXAMPLES = [["n1 n2", 97], ["n1 + n2", 97], ["(2n1 + 3n2)^4", 97], ["a b in S5", ""], ["power2022:x/y", ""], ["8x^5 y + 34x^9 y^5", 97], ["n1^2 + n1 n2 + n2^2", 97], ["n1 n2", 96]];
 
 export class Subject {
   constructor(app) {
@@ -16,7 +16,7 @@ export class Subject {
       el("div", { className: "modulus" }, el("label", { for: "modulus" }, "Modulus"), this.modulus), this.below);
     app.form.addEventListener("submit", (event) => { event.preventDefault(); this.read(); });
     this.ask = newest((question, signal) => get("function", question, signal));
-    this.typed = () => { this.app.subjectTyped(); this.later(); };
+    this.typed = () => { this.app.state.network = ""; this.app.subjectTyped(); this.later(); };
     this.later = debounced(() => this.read(), 120);
   }
 
@@ -39,7 +39,7 @@ export class Subject {
     const question = this.question();
     try {
       const info = await this.ask(question);
-      if (info.modulus && !this.modulus.value) this.modulus.value = String(info.modulus);
+      if (info.modulus && (!this.modulus.value || info.elements)) this.modulus.value = String(info.modulus);
       this.show(info);
       this.app.subjectRead({ question, info });
     } catch (error) {
@@ -58,9 +58,9 @@ export class Subject {
 
   examples() {
     const plain = (text) => text.replace(/\s/g, "");
-    const others = EXAMPLES.filter(([text]) => plain(text) !== plain(this.expression.value)).slice(0, 4);
+    const others = EXAMPLES.filter(([text]) => plain(text) !== plain(this.expression.value)).slice(0, 5);
     return el("span", { className: "examples soft" }, "try ", others.map(([text, mod]) =>
-      el("button", { className: "link", type: "button", onclick: () => this.app.go({ expression: text, mod, table: "", run: "" }, { subject: true }) }, text)));
+      el("button", { className: "link", type: "button", onclick: () => this.app.go({ expression: text, mod, table: "", run: "", network: "" }, { subject: true }) }, text)));
   }
 
   /** The sentence, and where the place is known the expression with a caret under it. */

@@ -2,7 +2,8 @@
 (() => {
   const root = document.documentElement;
   const system = matchMedia("(prefers-color-scheme: dark)");
-  const chosen = () => localStorage.getItem("modgrok-theme");
+  const kept = (action) => { try { return action(localStorage); } catch { return null; } };  // where nothing may be kept, nothing is
+  const chosen = () => kept((storage) => storage.getItem("modgrok-theme"));
   const apply = () => {
     root.dataset.theme = chosen() || (system.matches ? "dark" : "light");
     dispatchEvent(new Event("themechange"));
@@ -14,8 +15,10 @@
     const label = () => { button.textContent = root.dataset.theme === "dark" ? "Light" : "Dark"; };
     button.title = "Change between light and dark";
     button.addEventListener("click", () => {
-      localStorage.setItem("modgrok-theme", root.dataset.theme === "dark" ? "light" : "dark");
-      apply();
+      const other = root.dataset.theme === "dark" ? "light" : "dark";
+      kept((storage) => storage.setItem("modgrok-theme", other));
+      root.dataset.theme = other;
+      dispatchEvent(new Event("themechange"));
     });
     addEventListener("themechange", label);
     label();

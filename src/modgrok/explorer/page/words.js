@@ -11,6 +11,9 @@ export const percent = (share) => {
 export const count = (number) => number === null || number === undefined ? "–" : number.toLocaleString("en");
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 
+/** 2nd, 3rd, 12th. */
+export const ordinal = (number) => `${count(number)}${{ 1: "st", 2: "nd", 3: "rd" }[Math.floor(number / 10) % 10 === 1 ? 0 : number % 10] ?? "th"}`;
+
 /** Three significant digits: 0.00210, 4.97, 1.2e-7. */
 export function figure(number) {
   if (number === null || number === undefined || !Number.isFinite(number)) return "–";
@@ -25,6 +28,8 @@ export function power(number) {
   if (number === null || Math.abs(exponent - Math.round(exponent)) > 1e-6) return "";
   return `10${[...String(Math.round(exponent))].map((digit) => digit === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
 }
+/** Where a job stands in the queue. */
+export const standing = (before) => before ? `waiting, ${count(before)} before you` : "waiting, next";
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";
   if (seconds < 60) return `${seconds.toFixed(seconds < 10 ? 1 : 0)} s`;

@@ -17,26 +17,9 @@ function sheet(width, height, label) {
   return [canvas, context];
 }
 
-/** Values of a function of residues as dots; null is left out. */
-export function dots(values, label, { width = 250, height = 120, colour = "accent" } = {}) {
-  const [canvas, context] = sheet(width, height, label);
-  const [low, high] = range(values);
-  const size = values.length > 120 ? 1.3 : values.length > 40 ? 1.9 : 2.8;
-  context.fillStyle = themed(colour);
-  values.forEach((value, at) => {
-    if (value === null) return;
-    const x = 6 + (width - 12) * (values.length > 1 ? at / (values.length - 1) : 0.5);
-    const y = height - 6 - (height - 12) * (high > low ? (value - low) / (high - low) : 0.5);
-    context.beginPath();
-    context.arc(x, y, size, 0, 7);
-    context.fill();
-  });
-  return canvas;
-}
-
 /** One wave: what the weights are, and behind them the cosine that fits them. */
-export function drawWave(context, { values, fit }, x, y, width, height, colours) {
-  const largest = values.reduce((most, value) => Math.abs(value) > most ? Math.abs(value) : most, 1e-9);
+export function drawWave(context, { values, fit, largest: given }, x, y, width, height, colours) {
+  const largest = given ?? values.reduce((most, value) => Math.abs(value) > most ? Math.abs(value) : most, 1e-9);
   const place = (list, at) => [x + width * at / (list.length - 1), y + height / 2 - 0.44 * height * list[at] / largest];
   const stroke = (list, colour, thick) => {
     context.strokeStyle = colour;
@@ -70,25 +53,30 @@ export class WaveGrid {
     const room = this.element.clientWidth;
     if (!room || !this.waves.length) return;
     const columns = Math.max(2, Math.floor((room + 14) / (this.cellWidth + 14)));
-    const width = (room - 14 * (columns - 1)) / columns;
     const rows = Math.ceil(this.waves.length / columns);
-    const line = this.cellHeight + 18, ratio = devicePixelRatio || 1;
+    const ratio = devicePixelRatio || 1;
     this.canvas.width = room * ratio;
-    this.canvas.height = rows * line * ratio;
+    this.canvas.height = rows * (this.cellHeight + 18) * ratio;
     this.canvas.style.width = `${room}px`;
     const context = this.canvas.getContext("2d");
     context.scale(ratio, ratio);
-    context.lineJoin = "round";
-    const colours = { ink: themed("ink"), fit: themed("accent-wash"), line: themed("line") };
-    this.waves.forEach((wave, at) => {
-      const x = (at % columns) * (width + 14), y = Math.floor(at / columns) * line;
-      const fit = wave.colour === undefined ? colours.fit : themed(LINES[wave.colour % LINES.length]);
-      drawWave(context, wave, x, y, width, this.cellHeight, { ...colours, fit });
-      context.fillStyle = themed("soft");
-      context.font = "11px Inter, system-ui, sans-serif";
-      context.fillText(wave.label || "", x, y + this.cellHeight + 11, width);
-    });
+    drawWaves(context, this.waves, room, columns, this.cellHeight);
   }
+}
+
+/** Waves in so many columns, each with its label below. */
+export function drawWaves(context, waves, room, columns, cellHeight) {
+  const width = (room - 14 * (columns - 1)) / columns, line = cellHeight + 18;
+  const colours = { ink: themed("ink"), fit: themed("accent-wash"), line: themed("line") };
+  context.lineJoin = "round";
+  waves.forEach((wave, at) => {
+    const x = (at % columns) * (width + 14), y = Math.floor(at / columns) * line;
+    const fit = wave.colour === undefined ? colours.fit : themed(LINES[wave.colour % LINES.length]);
+    drawWave(context, wave, x, y, width, cellHeight, { ...colours, fit });
+    context.fillStyle = themed("soft");
+    context.font = "11px Inter, system-ui, sans-serif";
+    context.fillText(wave.label || "", x, y + cellHeight + 11, width);
+  });
 }
 
 /** Phases around a circle, one dot each, in a colour and on a ring (0 to 1, from within) for each frequency. */

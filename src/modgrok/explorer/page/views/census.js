@@ -49,6 +49,8 @@ class CensusView {
     this.key = key;
   }
 
+  recipe() { return this.found?.recipe; }
+
   async load(question) {
     if (!this.found) replace(this.status, waiting("reading the census …"));
     try {

@@ -15,6 +15,9 @@ const COMPARED = [
   ["median of |Σψ − ψQ|, radians", ({ phase_residual_median }) => phase_residual_median, figure],
   ["weights that one cosine per block explains", ({ power_explained }) => power_explained, percent],
   ["accuracy when every block is snapped to its cosine", ({ snapped }) => snapped?.accuracy, percent],
+  ["neurons on one representation", ({ group }) => group?.one_representation_share, percent],
+  ["median of the law ⟨A B, C⟩ of neurons", ({ group }) => group?.law_median, figure],
+  ["logits that the closed form of the group explains", ({ group }) => group?.closed_form_share, percent],
   ["logits that the analytical form explains", ({ logits }) => logits?.analytical_share, percent],
 ];
 
@@ -27,12 +30,15 @@ function rows(trained, compiled) {
 export function comparison(inspection, panel) {
   const table = el("div");
   const pictures = el("div", { className: "pair" });
-  const draw = (compiled) => replace(table, grid(["", "trained", "compiled"], rows(inspection, compiled), { numeric: new Set([1, 2]) }));
+  const draw = (compiled) => {
+    const found = rows(inspection, compiled);
+    replace(table, found.length ? grid(["", "trained", "compiled"], found, { numeric: new Set([1, 2]) }) : null);
+  };
   draw(null);
   compiledBeside(panel, pictures).then(draw, () => {});
   const sentence = inspection.no_weights_view ? el("p", { className: "soft small" }, inspection.no_weights_view) : null;
-  return [el("h3", {}, "Trained beside compiled"), sentence, table, pictures,
-    el("p", { className: "soft small" }, "The same network for the command line: ", el("code", {}, `modgrok inspect ${panel.list.folder}/${panel.run}`))];
+  return [panel.shared ? null : el("h3", {}, "Trained beside compiled"), sentence, table, pictures,
+    panel.shared ? null : el("p", { className: "soft small" }, "The same network for the command line: ", el("code", {}, `modgrok inspect ${panel.list.folder}/${panel.run}`))];
 }
 
 /** The minimal network for the run's function, its waves drawn beside the trained ones. */
@@ -40,12 +46,13 @@ async function compiledBeside(panel, place) {
   const { expression, modulus, table } = panel.found.function;
   const question = { ...(table ? { table } : { expression, mod: modulus }), method: "exact", frequencies: "minimal" };
   const compiled = await get("network", question);
+  if (panel.stage.film?.law?.kind === "cosines") return get("inspection", question);  // over such a group weights are no waves
   const last = compiled.graph.nodes.filter((node) => node.expert).at(-1).expert;
   const expert = await get("expert", { ...question, expert: last });
   const written = new WaveGrid(`Weights of compiled neurons on ${expert.blocks[0]}`, { cellWidth: 100, cellHeight: 44 });
   const trained = new WaveGrid("Weights of trained neurons", { cellWidth: 100, cellHeight: 44 });
   replace(place, el("figure", {}, el("figcaption", { className: "small soft" }, "trained"), trained.element), el("figure", {}, el("figcaption", { className: "small soft" }, `compiled, ${compiled.width} neurons in all`), written.element));
-  trained.show(panel.waves.waves.slice(0, 6));
+  trained.show(panel.stage.waves.waves.slice(0, 6));
   written.show(waves(expert, 0).slice(0, 6));
   return get("inspection", question);
 }

@@ -7,7 +7,7 @@ import { field, notice } from "../parts.js";
 import { bars } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { figure } from "../words.js";
-import { valuePixels } from "./function.js";
+import { isFlat, valuePixels } from "../pictures/values.js";
 
 export class FlowPanel {
   constructor(network) {
@@ -46,7 +46,7 @@ export class FlowPanel {
     replace(this.fields, this.boxes.map(([, whole]) => whole));
     replace(this.place);
     const { info } = this.network;
-    if (!info.table) return;
+    if (!isFlat(info)) return;
     const values = numbers(info.table);
     const picture = new TablePicture({
       label: `Table of ${info.title}: choose a cell to send it through the network`, largest: 220,

@@ -1,28 +1,23 @@
 // The function as a table of colours, in three orders of its residues.
 import { href } from "../address.js";
-import { upload } from "../api.js";
-import { valueColours, themedPixel } from "../colours.js";
+import { PUBLIC, get, newest, upload } from "../api.js";
+import { valueColours } from "../colours.js";
 import { numbers } from "../decode.js";
-import { el, replace } from "../dom.js";
+import { debounced, el, replace } from "../dom.js";
 import { prose } from "../maths.js";
-import { facts, notice, segmented, waiting } from "../parts.js";
+import { facts, into, notice, segmented, slider, waiting } from "../parts.js";
 import { valueStrip } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
-import { count } from "../words.js";
+import { UNKNOWN, isFlat, valuePixels } from "../pictures/values.js";
+import { count, ordinal } from "../words.js";
 
-const UNKNOWN = 65535;
-const ORDERS = { natural: "natural", logarithmic: "logarithmic", witness: "by the witness" };
+const ORDERS = { natural: "natural", logarithmic: "logarithmic", cosets: "by cosets", witness: "by the witness" };
 const MEANING = {
   natural: "Rows and columns stand in the order 0, 1, 2, … of the residues.",
   logarithmic: "0 comes first, then the powers of a generator: where the function is a product, it becomes a sum.",
+  cosets: "A normal subgroup comes first, then its cosets one by one, and within each the same again: the table falls into blocks.",
   witness: "Rows and columns stand in the order of the witness's g1 and g2. A sum or a product in disguise falls into stripes.",
 };
-
-/** One pixel for each cell of a function's table; cells that are not known have the colour of a line. */
-export function valuePixels(info) {
-  const colours = valueColours(info.values), free = themedPixel("line");
-  return Uint32Array.from(numbers(info.table), (value) => value === UNKNOWN ? free : colours[value]);
-}
 
 class FunctionView {
   constructor(app) {
@@ -32,69 +27,118 @@ class FunctionView {
     this.meaning = el("p", { className: "soft small" });
     this.facts = el("div");
     this.strip = el("div");
-    this.note = el("div");
-    this.table = el("section", { className: "picture-column", "aria-label": "Table of values" }, this.picture.element, this.note);
+    this.note = el("div", { className: "stack tight" });
+    this.others = el("div", { className: "stack tight" });
+    this.group = el("div", { className: "stack tight" });
+    this.askSlice = newest((question, signal) => get("function/slice", question, signal));
+    this.later = debounced(() => this.cut(), 60);
+    this.table = el("section", { className: "picture-column", "aria-label": "Table of values" }, this.others, this.picture.element, this.note);
     this.element = el("div", { className: "split" }, this.table,
       el("section", { className: "stack", "aria-label": "About the table" }, this.facts, el("div", { className: "stack tight" }, el("h2", { className: "label" }, "Order of the axes"), this.order.element, this.meaning),
-        el("div", { className: "stack tight" }, el("h2", { className: "label" }, "Values"), this.strip), this.dropZone()));
+        el("div", { className: "stack tight" }, el("h2", { className: "label" }, "Values"), this.strip), this.group, this.dropZone()));
     addEventListener("themechange", () => this.info && this.draw());
   }
 
   describe(row, column) {
-    const value = this.values[row * this.info.sizes[1] + column];
-    const [first, second] = this.info.variables;
-    return `${first} = ${row}, ${second} = ${column}: ${value === UNKNOWN ? "unknown" : `value ${value}`}`;
+    const { info } = this, value = this.values[row * info.shown[1] + column];
+    const name = (element) => info.elements?.[element] ?? element;
+    const inputs = [row * info.every, column * info.every, ...this.at].map((input, axis) => `${info.variables[axis]} = ${name(input)}`);
+    return `${inputs.join(", ")}: ${value === UNKNOWN ? "unknown" : `value ${name(value)}`}`;
   }
+
+  recipe() { return this.info?.recipe; }
 
   update(app) {
     if (!app.current) return;
     const { info } = app.current;
     if (this.info !== info) {
-      this.info = info;
-      this.verdict = null;
-      this.values = info.table ? numbers(info.table) : null;
-      const asked = info;
-      app.verdict().then((verdict) => { if (this.info === asked) { this.verdict = verdict; this.draw(); } }, () => {});
+      Object.assign(this, { info, verdict: null, refused: "", at: info.at, values: numbers(info.table) });
+      this.sliders();
+      this.representations();
+      if (!info.too_large) app.verdict().then((verdict) => this.judged(info, { verdict }), ({ name, message }) => { if (name !== "AbortError") this.judged(info, { refused: message }); });
     }
     this.draw();
   }
 
-  draw() {
+  judged(info, found) { if (this.info === info) { Object.assign(this, found); this.draw(); } }
+
+  /** One slider for each variable after the second, which a picture has no axis for. */
+  sliders() {
     const { info } = this;
-    replace(this.note, info.table ? [] : [notice(info.table_note)]);
-    this.picture.element.hidden = !info.table;
+    replace(this.others, info.sizes.slice(2).map((size, other) => slider(prose(info.variables[other + 2]), {
+      min: 0, max: size - 1, value: info.at[other], show: (value) => info.elements?.[value] ?? String(value),
+      oninput: (value) => { this.wanted = (this.wanted ?? this.at).with(other, value); this.later(); },
+    }).element));
+    this.wanted = null;
+  }
+
+  async cut() {
+    const { info, wanted } = this;
+    try {
+      const { table, at } = await this.askSlice({ ...this.app.current.question, at: wanted.join(",") });
+      if (this.info !== info) return;
+      Object.assign(this, { at, values: numbers(table) });
+      this.draw();
+    } catch (error) {
+      if (error.name !== "AbortError") replace(this.note, notice(error.message));
+    }
+  }
+
+  /** Of a group: degrees, kinds and numbers of its irreducible representations. */
+  representations() {
+    replace(this.group);
+    if (!this.info.orders.cosets) return;
+    into(this.group, get("representations", this.app.current.question), ({ group, order, classes, rows }) => group && [
+      el("h2", { className: "label" }, "Irreducible representations"),
+      facts(Object.fromEntries(rows.map(({ degree, kinds }) => [`degree ${count(degree)}`, Object.entries(kinds).map(([kind, number]) => `${count(number)} ${kind}`).join(", ")]))),
+      el("p", { className: "soft small" }, `Over the complex numbers, as many as ${group} has classes of conjugate elements: ${count(classes)}. The squares of the degrees add up to its order, ${count(order)}.`),
+    ], "decomposing the group …");
+  }
+
+  draw() {
+    const { info } = this, cells = info.sizes.reduce((product, size) => product * size, 1);
+    const size = info.sizes.map(count).join(" × ");
+    const all = `${count(info.shown[0])} × ${count(info.shown[1])} cells are drawn`;
+    replace(this.note, info.every > 1 ? el("p", { className: "soft small" }, `${all}: every ${ordinal(info.every)} row and column of ${size}. Patterns that are finer than this look coarser than they are.`) : null,
+      info.too_large ? el("p", { className: "soft small" }, `Only the picture is shown: ${info.too_large}.`) : null);
     replace(this.facts, facts({
-      variables: info.variables.join(", "), table: `${info.sizes.map(count).join(" × ")} cells`, values: count(info.values),
-      known: info.known_cells < info.sizes.reduce((a, b) => a * b, 1) ? `${count(info.known_cells)} cells` : null,
-      verdict: this.verdict ? el("span", {}, prose(this.verdict.answer[0]), " ", el("a", { href: href({ ...this.app.state, view: "verdict", order: "" }) }, "More")) : "…",
+      variables: info.variables.join(", "), table: `${size} cells`, values: count(info.values),
+      known: info.known_cells < cells ? `${count(info.known_cells)} cells` : null,
+      verdict: info.too_large ? null : this.verdict ? el("span", {}, prose(this.verdict.answer[0]), " ", el("a", { href: href({ ...this.app.state, view: "verdict", order: "" }) }, "More")) : this.refused || "…",
     }));
-    if (!info.table) return;
-    const orders = { natural: info.orders.natural, logarithmic: info.orders.logarithmic, witness: this.verdict?.order };
-    const asked = this.app.state.order in orders ? this.app.state.order : "natural";
+    const orders = { ...info.orders, witness: this.verdict?.order };
+    const asked = this.app.state.order in ORDERS ? this.app.state.order : "natural";
     const name = orders[asked] ? asked : "natural";
-    this.order.allow((each) => Boolean(orders[each]));
+    this.order.allow((each) => each === "natural" || Boolean(orders[each]));
     this.order.select(name);
-    const why = asked === "witness" && !this.verdict ? waiting("looking for a witness …").textContent
-      : asked === "witness" && !orders.witness ? "There is no witness: the verdict says why."
-        : asked === "logarithmic" && !orders.logarithmic ? info.orders.logarithmic_note : MEANING[name];
-    this.meaning.textContent = why;
-    const { rows, columns } = orders[name];
-    this.picture.show({ pixels: valuePixels(info), rows: info.sizes[0], columns: info.sizes[1], rowOrder: rows, columnOrder: columns, names: info.variables, order: name });
-    this.picture.label(`Table of ${info.title}: ${info.sizes[0]} rows of ${info.variables[0]}, ${info.sizes[1]} columns of ${info.variables[1]}, ${ORDERS[name]} order. Arrow keys read the cells.`);
+    this.meaning.textContent = name === asked ? MEANING[name] : this.why(asked);
+    const [rows, columns] = info.shown, order = orders[name];
+    this.picture.show({ pixels: valuePixels(info, this.values), rows, columns, rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables, order: name });
+    this.picture.label(`Table of ${info.title}: ${rows} rows of ${info.variables[0]}, ${columns} columns of ${info.variables[1]}, ${ORDERS[name]} order. Arrow keys read the cells.`);
     replace(this.strip, valueStrip(valueColours(info.values), info.values));
+  }
+
+  /** Why the table does not stand in the order that is asked for. */
+  why(asked) {
+    if (this.info.every > 1) return "Only every so many rows and columns are drawn, so they stand in their natural order.";
+    if (asked === "logarithmic") return this.info.orders.logarithmic_note;
+    if (asked === "cosets") return "Cosets are those of a group: type a b in S5, for example.";
+    return this.verdict || this.refused ? "There is no witness: the verdict says why." : "looking for a witness …";
   }
 
   /** A table of one's own, dropped or chosen. */
   dropZone() {
-    const word = el("span", {}, "Drop a table of your own here (.csv, .npy, .parquet), or ");
-    const field = el("input", { type: "file", accept: ".csv,.npy,.parquet", className: "unseen", id: "own-table", onchange: () => field.files[0] && send(field.files[0]) });
+    const word = el("span", {}, `Drop a table of your own here (.csv, .npy${PUBLIC ? "" : ", .parquet"}), or a network (.safetensors, ${PUBLIC ? "" : ".pt, .onnx, "}logits as .npy), or `);
+    const field = el("input", { type: "file", accept: ".csv,.npy,.parquet,.safetensors,.pt,.pth,.bin,.ckpt,.onnx", className: "unseen", id: "own-table", onchange: () => field.files[0] && send(field.files[0]) });
     const answer = el("div", { role: "status" });
     const send = async (file) => {
       replace(answer, waiting(`reading ${file.name} …`));
       try {
-        const info = await upload("tables", file);
+        const { network = "", ...info } = await sent(file);
         replace(answer);
-        this.app.go({ table: info.table, expression: "", mod: "", order: "" }, { subject: true });
+        const subject = network ? { ...info, view: "network" } : { table: info.table, expression: "", mod: "" };
+        delete subject.title;
+        this.app.go({ ...subject, order: "", network }, { subject: true });
       } catch (error) {
         replace(answer, notice(error.message));
       }
@@ -105,6 +149,21 @@ class FunctionView {
     for (const name of ["dragleave", "drop"]) zone.addEventListener(name, () => zone.classList.remove("over"));
     zone.addEventListener("drop", (event) => { event.preventDefault(); if (event.dataTransfer.files[0]) send(event.dataTransfer.files[0]); });
     return zone;
+  }
+}
+
+/** A table or a network, by the ending of its name; an array is a table where it is one, else logits. */
+async function sent(file) {
+  const ending = file.name.toLowerCase().split(".").at(-1);
+  const { limits } = await get("settings");
+  const send = (path, most) => file.size <= most ? upload(path, file) : Promise.reject(new Error(`${file.name} has ${count(file.size)} bytes; ${count(most)} are the limit here`));
+  const table = () => send("tables", limits.upload), network = () => send("networks", limits.network);
+  if (["csv", "parquet"].includes(ending)) return table();
+  if (ending !== "npy") return network();
+  try {
+    return await table();
+  } catch (refused) {
+    return network().catch((error) => { throw error.message.includes("shape") ? error : refused; });
   }
 }
 

@@ -5,8 +5,10 @@ import { debounced, el, replace } from "../dom.js";
 import { facts, into, notice, segmented, slider, tiles, waiting } from "../parts.js";
 import { planGraph } from "../pictures/graph.js";
 import { count, figure } from "../words.js";
+import { DroppedPanel } from "./dropped.js";
 import { expertPanel } from "./expert.js";
 import { FlowPanel } from "./flow.js";
+import { sharer } from "./sharing.js";
 
 const METHODS = { exact: "exact", minimal: "minimal", frequencies: "chosen", paper: "the paper's" };
 const MEANING = {
@@ -32,9 +34,11 @@ class NetworkView {
     this.status = el("div", { role: "status" });
     this.compile = newest((question, signal) => get("network", question, signal));
     this.check = newest((question, signal) => get("verification", question, signal));
-    this.element = el("div", { className: "stack wide" },
+    this.dropped = new DroppedPanel(app);
+    this.compiled = el("div", { className: "stack wide" },
       el("div", { className: "bar" }, el("div", { className: "stack tight" }, this.method.element, this.meaning), this.slider.element, this.numbers.element),
       this.status, this.graph, this.flow.element, this.panel, this.more);
+    this.element = el("div", {}, this.dropped.element, this.compiled);
     addEventListener("themechange", () => { if (this.found) this.showExpert(); });
   }
 
@@ -44,6 +48,9 @@ class NetworkView {
   }
 
   update(app) {
+    this.dropped.element.hidden = !app.state.network;
+    this.compiled.hidden = Boolean(app.state.network);
+    if (app.state.network) { this.dropped.show(app.state.network); return; }
     if (!app.current) return;
     if (this.info === app.current.info) return;
     this.info = app.current.info;
@@ -51,6 +58,8 @@ class NetworkView {
     this.flow.forget();
     this.ask();
   }
+
+  recipe() { return this.app.state.network ? this.dropped.found?.recipe : this.found?.recipe; }
 
   async ask() {
     this.meaning.textContent = MEANING[this.name];
@@ -84,7 +93,7 @@ class NetworkView {
     this.showExpert();
     const links = ["safetensors", "onnx"].map((format) => el("a", { className: "quiet", href: address("download", { ...question, format }), download: "" }, `Download ${format === "onnx" ? "ONNX" : format}`));
     const checked = el("div", { role: "status" });
-    replace(this.more, facts({ proof: found.proof_text, notes: found.notes.join(" ") || null }, "facts wrapped"), checked, el("p", { className: "links" }, links));
+    replace(this.more, facts({ proof: found.proof_text, notes: found.notes.join(" ") || null }, "facts wrapped"), checked, el("p", { className: "links" }, links, sharer(() => question)));
     this.check(question).then((answer) => {
       if (this.asked !== question) return;
       this.numbers.set("accuracy", `${(100 * answer.accuracy).toFixed(answer.accuracy === 1 ? 0 : 1)} %`);

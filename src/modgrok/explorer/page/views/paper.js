@@ -1,8 +1,9 @@
 // The paper: each table and figure, published beside measured, and the button that computes it here.
-import { get, post } from "../api.js";
+import { PUBLIC, get, post } from "../api.js";
 import { el, replace } from "../dom.js";
 import { prose } from "../maths.js";
 import { button, grid, into, notice, segmented, waiting } from "../parts.js";
+import { copying } from "../recipe.js";
 import { duration } from "../words.js";
 
 const GOOD = ["reproduced", "finding"];
@@ -15,7 +16,7 @@ class PaperView {
     this.element = el("div", { className: "stack wide" },
       el("header", { className: "stack tight" }, el("h2", { className: "title" }, "The paper, measured again"),
         el("p", { className: "soft" }, "Every table and figure of Grokking Modular Polynomials (2024), and what goes beyond it: published beside measured."),
-        el("p", { className: "links" }, button("Compute all, in small", () => this.compute("all", this.status)), el("a", { className: "quiet", href: "/report/", target: "_blank", rel: "noopener", hidden: true }, "Open the report")), this.status),
+        el("p", { className: "links" }, PUBLIC ? null : button("Compute all, in small", () => this.compute("all", this.status)), el("a", { className: "quiet", href: "/report/", target: "_blank", rel: "noopener", hidden: true }, "Open the report")), this.status),
       this.list);
     this.report = this.element.querySelector("a[href='/report/']");
     app.events.on("answer", ({ kind }) => { if (kind === "paper") this.load(); });
@@ -23,9 +24,12 @@ class PaperView {
 
   update() { if (!this.loaded) { this.loaded = true; this.load(); } }
 
+  recipe() { return this.whole; }
+
   async load() {
     try {
-      const { items, report } = await get("paper");
+      const { items, report, recipe } = await get("paper");
+      this.whole = recipe;
       this.report.hidden = !report;
       const sections = [...new Set(items.map(({ section }) => section))];
       const open = this.app.state.item;
@@ -37,10 +41,13 @@ class PaperView {
   }
 
   card(item, open) {
-    const shown = item.result ?? item.recorded;
+    const shown = item[item.first] ?? item.result ?? item.recorded;
+    const own = item.result && item.recorded;
     const body = el("div", { className: "stack" });
     const element = el("details", { className: "card" },
       el("summary", {}, el("span", { className: "card-title" }, item.heading), shown ? el("span", { className: `badge ${GOOD.includes(shown.verdict) ? "in-class" : "unknown"}` }, shown.verdict) : el("span", { className: "badge" }, "not computed yet"),
+        shown && shown === item.recorded ? el("span", { className: "small soft" }, "recorded") : null,
+        own && item.differs ? el("span", { className: "badge unknown" }, `${item.result.verdict} here, ${item.recorded.verdict} recorded`) : null,
         shown ? el("span", { className: "card-line" }, el("span", {}, el("b", {}, "published "), prose(shown.published)), el("span", {}, el("b", {}, "measured "), prose(shown.measured))) : el("span", { className: "card-line" }, el("span", {}, prose(item.purpose)))), body);
     element.addEventListener("toggle", () => { if (element.open && !body.firstChild) this.fill(item, body); });
     element.open = open;
@@ -51,21 +58,23 @@ class PaperView {
     const content = el("div", { className: "stack" });
     const status = el("div", { className: "stack tight", role: "status" });
     const sources = { ...(item.result ? { result: "computed here" } : {}), ...(item.recorded ? { recorded: `recorded on ${item.recorded.where}` } : {}) };
+    const first = sources[item.first] ? item.first : Object.keys(sources)[0];
     const look = (from) => into(content, get("paper/item", { item: item.item, from }), (found) => this.item(found), "drawing …");
     const names = Object.keys(sources);
     const hint = item.seconds_hint ? ` (about ${duration(item.seconds_hint)})` : "";
-    const doable = item.computed !== "elsewhere";
+    const doable = item.computed !== "elsewhere" && !PUBLIC;
     replace(body, item.lead ? el("p", { className: "soft" }, prose(item.lead)) : null,
-      el("div", { className: "links" }, doable ? button(`Compute it here${hint}`, () => this.compute(item.item, status)) : null, doable ? el("code", { className: "soft" }, `modgrok paper ${item.item}`) : null,
-        names.length > 1 ? segmented("Source", sources, names[0], look).element : null),
-      status, content);
-    if (names.length) look(names[0]);
+      el("div", { className: "links" }, doable ? button(`Compute it here${hint}`, () => this.compute(item.item, status)) : null, 
+        names.length > 1 ? segmented("Source", sources, first, look).element : null),
+      doable ? copying(() => item.recipe).element : null, status, content);
+    if (names.length) look(first);
     else replace(content, el("p", { className: "soft" }, "Nothing is recorded of it yet."));
   }
 
   item(found) {
     return [
       el("p", {}, el("b", {}, found.verdict), found.why ? [": ", prose(found.why)] : ""),
+      el("p", { className: "small soft" }, `${found.origin === "recorded" ? "Recorded" : "Computed here"}: ${found.made}`),
       found.figures.map((figure) => el("figure", {}, el("img", { src: figure.url, alt: figure.alt, loading: "lazy" }), figure.caption ? el("figcaption", { className: "small soft" }, prose(figure.caption)) : null)),
       found.tables.map((table) => grid(table.headings, table.rows, { caption: table.caption, numeric: numeric(table.rows) })),
       found.notes?.length ? el("ul", { className: "small" }, found.notes.map((note) => el("li", {}, prose(note)))) : null,

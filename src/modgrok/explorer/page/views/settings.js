@@ -8,17 +8,17 @@ const HIDDEN = ["model", "optimiser", "order"];
 export class SettingsForm {
   constructor(onstart) {
     this.onstart = onstart;
-    this.model = this.choice("model", [], () => this.preset());
-    this.optimiser = this.choice("optimiser", [], () => this.preset());
+    this.model = this.choice("model", () => this.preset());
+    this.optimiser = this.choice("optimiser", () => this.preset());
     this.first = el("div", { className: "setting-grid" });
     this.others = el("div", { className: "setting-grid" });
     this.button = el("button", { type: "submit", className: "primary" }, "Start training");
-    this.element = el("form", { className: "settings stack tight", "aria-label": "Settings", onsubmit: (event) => { event.preventDefault(); this.onstart(this.settings()); } },
+    this.element = el("form", { className: "settings stack tight", "aria-label": "Settings", oninput: () => { this.touched = true; }, onsubmit: (event) => { event.preventDefault(); this.onstart(this.settings()); } },
       el("div", { className: "setting-grid" }, this.model.element, this.optimiser.element), this.first,
       el("details", {}, el("summary", {}, "All settings"), this.others), this.button);
   }
 
-  choice(name, options, onchange) {
+  choice(name, onchange) {
     const select = el("select", { onchange });
     return { select, element: field(name, select), fill: (values) => replace(select, values.map((value) => el("option", { value }, value))) };
   }
@@ -29,15 +29,26 @@ export class SettingsForm {
     this.preset();
   }
 
+  /** The settings of a training that is there; what its file leaves out is what suits its model. */
+  take(config) {
+    if (!this.known?.presets[config.model]?.[config.optimiser]) return;  // an object of somebody's own, which no form has
+    this.model.select.value = config.model;
+    this.preset(config.optimiser);
+    for (const [name, input] of this.fields) {
+      if (config[name] === undefined) continue;
+      if (input.type === "checkbox") input.checked = config[name]; else input.value = config[name] ?? "";
+    }
+    this.touched = false;
+  }
+
   enable(can) { this.button.disabled = !can; }
 
-  preset() {
+  preset(optimiser = this.optimiser.select.value) {
     const { presets, own, choices, help } = this.known;
     const model = this.model.select.value;
     const optimisers = Object.keys(presets[model]);
-    const before = this.optimiser.select.value;
     this.optimiser.fill(optimisers);
-    this.optimiser.select.value = optimisers.includes(before) ? before : optimisers[0];
+    this.optimiser.select.value = optimisers.includes(optimiser) ? optimiser : optimisers[0];
     this.values = presets[model][this.optimiser.select.value];
     const foreign = new Set(Object.values(own).flat().filter((name) => !own[model].includes(name)));
     const names = Object.keys(this.values).filter((name) => !HIDDEN.includes(name) && !foreign.has(name));

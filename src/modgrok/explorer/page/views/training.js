@@ -2,11 +2,13 @@
 import { ApiError, get, post } from "../api.js";
 import { announce, el, replace } from "../dom.js";
 import { button, notice, waiting } from "../parts.js";
-import { percent } from "../words.js";
+import { percent, standing } from "../words.js";
 import { SettingsForm } from "./settings.js";
+import { Compiling } from "./compiling.js";
+import { Overlay } from "./overlay.js";
 import { RunPanel } from "./run.js";
 
-const STATES = { running: "training", queued: "waiting", finished: "finished", stopped: "stopped" };
+const STATES = { running: "training", finished: "finished", stopped: "stopped" };
 
 class TrainingView {
   constructor(app) {
@@ -14,13 +16,17 @@ class TrainingView {
     this.form = new SettingsForm((settings) => this.start(settings));
     this.status = el("div", { role: "status" });
     this.list = el("div", { className: "runs" });
+    this.hint = el("p", { className: "soft small" });
+    this.compiling = new Compiling();
     this.panel = new RunPanel(app, this);
+    this.overlay = new Overlay(app);
     const side = el("aside", { className: "stack side" },
       el("section", { className: "stack tight", "aria-label": "New training" }, el("h2", { className: "label" }, "New training"), this.form.element, this.status),
-      el("section", { className: "stack tight", "aria-label": "Runs" }, el("h2", { className: "label" }, "Runs"), this.list));
-    this.element = el("div", { className: "training" }, side, this.panel.element);
-    get("settings").then((settings) => this.form.fill(settings), (error) => replace(this.status, notice(error.message)));
+      el("section", { className: "stack tight", "aria-label": "Runs" }, el("h2", { className: "label" }, "Runs"), this.list, this.hint));
+    this.element = el("div", { className: "training" }, side, el("div", { className: "stack shown" }, this.compiling.element, this.panel.element, this.overlay.element));
+    get("settings").then((settings) => { this.form.fill(settings); this.opened(this.config); }, (error) => replace(this.status, notice(error.message)));
     for (const name of ["hello", "queue", "begin", "end"]) app.events.on(name, () => this.refresh());
+    app.events.on("point", ({ run }) => { if (run === this.run) this.compiling.show(null); });
     app.events.on("reset", () => { this.refresh(); this.panel.load(); });
     app.events.on("worker", ({ text }) => { replace(this.status, notice(text)); announce(text); });
   }
@@ -28,11 +34,38 @@ class TrainingView {
   update(app) {
     this.refresh();
     this.form.enable(Boolean(app.current));
+    const several = this.several();
+    this.overlay.show(several);
+    this.panel.element.hidden = several.length > 1;
     if (app.state.run !== this.run) {
       this.run = app.state.run;
-      this.element.classList.toggle("open", Boolean(this.run));
+      this.config = null;
+      this.compiling.show(null);
       this.panel.open(this.run);
     }
+    this.element.classList.toggle("open", Boolean(this.run) || several.length > 1);
+  }
+
+  /** The runs that are ticked, to be drawn on one axis. */
+  several() { return (this.app.state.compared ?? "").split("\n").filter(Boolean); }
+
+  tick(run, ticked) {
+    const others = this.several().filter((each) => each !== run);
+    this.app.go({ compared: (ticked ? [...others, run] : others).join("\n") }, { fresh: false });
+  }
+
+  /** Called with the settings of a run whenever it is read: they fill the form, unless it was changed meanwhile. */
+  opened(config) {
+    if (!config || (this.config && this.form.touched)) return;
+    this.config = config;
+    this.form.take(config);
+  }
+
+  /** How to do without the page what is shown: the runs on one axis, the run, or what the form says. */
+  recipe() {
+    if (this.several().length > 1) return this.overlay.found?.recipe;
+    if (this.run && !this.form.touched) return this.panel.found?.recipe;
+    return post("trainings/recipe", { ...this.app.current.question, settings: this.form.settings() }).then(({ recipe }) => recipe);
   }
 
   async start(settings) {
@@ -40,7 +73,7 @@ class TrainingView {
     try {
       const { run, state } = await post("trainings", { ...this.app.current.question, settings });
       replace(this.status);
-      this.app.go({ run }, {});
+      this.app.go({ run, compared: "" }, {});
       if (state === "finished") announce("This training was there already.");
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -55,8 +88,11 @@ class TrainingView {
       const { runs, queue, folder } = await get("runs");
       this.folder = folder;
       const jobs = queue.filter(({ run }) => run && !runs.some((each) => each.run === run));
+      this.before = new Map(queue.map(({ run, before }) => [run, before]));
       const all = [...runs, ...jobs].reverse().slice(0, 60);
       replace(this.list, all.length ? all.map((run) => this.line(run)) : el("p", { className: "soft small" }, "No runs yet."));
+      this.hint.textContent = runs.length > 1 ? "Tick two or more to draw them on one axis." : "";
+      this.compiling.show(queue.find((job) => job.run && job.run === this.run && job.compiling !== null) ?? null);
     } catch (error) {
       replace(this.list, notice(error.message));
     } finally {
@@ -66,13 +102,14 @@ class TrainingView {
   }
 
   line(run) {
-    const open = run.run === this.app.state.run;
+    const open = run.run === this.app.state.run, title = run.title || run.run;
     const share = run.step ? percent(run.test_accuracy) : "";
-    const state = run.state === "finished" ? run.outcome || "finished" : STATES[run.state] || run.state;
-    const link = button("", () => this.app.go({ run: run.run }, {}), open ? "run-line open" : "run-line");
+    const state = run.state === "finished" ? run.outcome || "finished" : run.state === "queued" ? standing(this.before.get(run.run)) : STATES[run.state] || run.state;
+    const link = button("", () => this.app.go({ run: run.run, compared: "" }, {}), open ? "run-line open" : "run-line");
     link.setAttribute("aria-current", String(open));
-    link.append(el("span", { className: "run-title" }, run.title || run.run), el("span", { className: "number" }, share), el("span", { className: "soft" }, [run.model, state].filter(Boolean).join(" · ")), el("span", { className: "soft number" }, run.step ? `${run.step}` : ""));
-    return link;
+    link.append(el("span", { className: "run-title" }, title), el("span", { className: "number" }, share), el("span", { className: "soft" }, [run.model, state].filter(Boolean).join(" · ")), el("span", { className: "soft number" }, run.step ? `${run.step}` : ""));
+    const box = el("input", { type: "checkbox", "aria-label": `Compare ${title}, ${run.run}`, checked: this.several().includes(run.run), disabled: !run.step, onchange: () => this.tick(run.run, box.checked) });
+    return el("div", { className: "run-row" }, box, link);
   }
 }
 

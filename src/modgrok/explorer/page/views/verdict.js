@@ -4,10 +4,12 @@ import { numbers } from "../decode.js";
 import { el, debounced, replace } from "../dom.js";
 import { prose } from "../maths.js";
 import { button, facts, into, notice, segmented, slider, waiting } from "../parts.js";
-import { dots, interval } from "../pictures/small.js";
+import { residuePlot } from "../pictures/residues.js";
+import { interval } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { VERDICTS, percent } from "../words.js";
-import { valuePixels } from "./function.js";
+import { isFlat, valuePixels } from "../pictures/values.js";
+import { sharer } from "./sharing.js";
 
 class VerdictView {
   constructor(app) {
@@ -24,7 +26,8 @@ class VerdictView {
     });
     this.later = debounced(() => this.ask(), 150);
     this.probeButton = button("Probe: train a small network", () => this.probing());
-    const side = el("div", { className: "stack" }, this.expected, this.asked.element, el("div", { className: "stack tight" }, this.probeButton, this.probe), this.rest);
+    const asking = app.shared ? null : [this.asked.element, el("div", { className: "stack tight" }, this.probeButton, this.probe)];
+    const side = el("div", { className: "stack" }, this.expected, asking, this.rest);
     this.element = el("div", { className: "stack wide" }, this.answer, el("div", { className: "split" }, this.evidence, side));
     addEventListener("themechange", () => this.found && this.draw(this.found));
   }
@@ -44,6 +47,8 @@ class VerdictView {
     }, "deciding …");
   }
 
+  recipe() { return this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
+
   sentences(found) {
     return [
       el("span", { className: `badge ${found.verdict}` }, VERDICTS[found.verdict]),
@@ -56,24 +61,25 @@ class VerdictView {
     this.found = found;
     const { value, reason } = found.expected_accuracy;
     replace(this.expected, el("h3", {}, "Test accuracy to expect"),
-      value === null ? el("p", { className: "soft small" }, `Not known: ${reason}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
+      value === null ? el("p", { className: "soft small" }, `${found.expected_text[0].toUpperCase()}${found.expected_text.slice(1)}: ${found.outlook.because}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
     replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
     const { expected, probe, ...others } = found.facts;
-    replace(this.rest, facts(others, "facts wrapped"), el("details", {}, el("summary", {}, "The whole answer"), el("pre", { className: "small" }, found.explain)));
+    replace(this.rest, facts(others, "facts wrapped"), this.app.shared ? null : sharer(() => this.app.current.question), el("details", {}, el("summary", {}, "The whole answer"), el("pre", { className: "small" }, found.explain)));
   }
 
   /** g1, g2 and h, and the table in their order. */
   witness(found) {
     const [first, second] = this.info.variables;
     const absorbing = found.witness.h_absorbing !== null && found.witness.h_absorbing !== undefined;
-    const group = `Z${found.group_order ? ` of ${found.group_order}` : ""}`;
-    const parts = Object.entries(found.witness).filter(([name, values]) => Array.isArray(values) && name);
+    const { products, group_name: called } = found.witness;
+    const parts = Object.entries(found.witness).filter(([name, values]) => Array.isArray(values) && /^(g\d+|h)$/.test(name));
     const reads = (name) => name === "h" ? "u" : this.info.variables[Number(name.slice(1)) - 1] ?? name;
-    const plots = parts.map(([name, values]) => el("figure", {}, el("figcaption", { className: "small" }, el("span", { className: "maths" }, el("i", {}, name.replace(/\d/, "")), name.length > 1 ? el("sub", {}, name.slice(1)) : null, "(", prose(reads(name)), ")")),
-      dots(values, `${name} of ${reads(name)}: ${values.slice(0, 12).map((v) => v ?? "none").join(", ")}${values.length > 12 ? ", …" : ""}`, { width: 200, height: 124 })));
-    const how = `${this.info.title} is h(${parts.slice(0, -1).map(([name]) => `${name}(${reads(name)})`).join(" + ")}), with a sum over ${group === "Z" ? "a group" : `the integers modulo ${found.group_order}`}${absorbing ? ` and an absorbing element, whose value is ${found.witness.h_absorbing}` : ""}.`;
+    const head = (name) => el("span", { className: "maths" }, el("i", {}, name.replace(/\d/, "")), name.length > 1 ? el("sub", {}, name.slice(1)) : null, "(", prose(reads(name)), ")");
+    const plots = parts.map(([name, values]) => residuePlot(values, { name, variable: reads(name), head: head(name), none: absorbing ? "∞ (absorbing)" : "none" }));
+    const over = products ? `a product in ${called ? `the group ${called}` : "a group"} of order ${found.group_order}` : `a sum over ${found.witness.moduli ? found.witness.moduli.map((m) => `Z_${m}`).join(" × ") : `the integers modulo ${found.group_order}`}`;
+    const how = `${this.info.title} is h(${parts.slice(0, -1).map(([name]) => `${name}(${reads(name)})`).join(products ? " · " : " + ")}), with ${over}${absorbing ? ` and an absorbing element, whose value is ${found.witness.h_absorbing}` : ""}.`;
     return [el("h3", {}, "The witness"), el("p", { className: "small soft" }, prose(how)), el("div", { className: "witness" }, plots),
-      this.info.table && found.order ? this.picture(found.order, null, `Table in the order of the witness: stripes of equal value, one for each value of ${first} and ${second} added in the group.`) : null];
+      isFlat(this.info) && found.order ? this.picture(found.order, null, products ? "Table in the order of the witness: elements by the cosets of a chain of subgroups." : `Table in the order of the witness: stripes of equal value, one for each value of ${first} and ${second} added in the group.`) : null];
   }
 
   /** For each family, the rows and columns that refute it, drawn into the table. */
@@ -84,8 +90,8 @@ class VerdictView {
       const proof = found.proof.find((each) => each.family === family);
       const lines = proof.rows.length + proof.columns.length;
       replace(place, el("p", { className: "small" }, prose(`${proof.text[0].toUpperCase()}${proof.text.slice(1)}.`)),
-        this.info.table ? this.picture(null, lines ? proof : null, `The table${proof.note ? `. Marked: ${proof.note}` : ""}.`) : null,
-        proof.note && this.info.table ? el("p", { className: "soft small" }, prose(`Marked: ${proof.note}.`)) : null);
+        isFlat(this.info) ? this.picture(null, lines ? proof : null, `The table${proof.note ? `. Marked: ${proof.note}` : ""}.`) : null,
+        proof.note && isFlat(this.info) ? el("p", { className: "soft small" }, prose(`Marked: ${proof.note}.`)) : null);
     };
     const names = Object.fromEntries(found.proof.map(({ family }) => [family, family]));
     const first = found.proof[0].family;
