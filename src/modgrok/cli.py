@@ -20,7 +20,7 @@ from io import TextIOWrapper
 from typing import Any, NoReturn
 
 from modgrok.base import interrupts
-from modgrok.commands import COMMANDS
+from modgrok.commands import COMMANDS, EXAMPLES
 
 
 class OneLineParser(argparse.ArgumentParser):
@@ -127,6 +127,7 @@ def run_command(argv: list[str]) -> int:
     from modgrok.base.compilation_cache import use_compilation_cache
     from modgrok.base.errors import FaultError, InputError
     from modgrok.base.memory import ran_out
+    from modgrok.base.provenance import called_as
     from modgrok.base.results import json_text
 
     use_compilation_cache()  # before a command's module imports jax
@@ -140,7 +141,8 @@ def run_command(argv: list[str]) -> int:
     try:
         if args.first is not None:
             run_first(args.first)
-        result = command.run(args, console(stderr=True))
+        with called_as(["modgrok", *(word.strip() for word in argv)]):
+            result = command.run(args, console(stderr=True))
     except InputError as error:
         fail(f"modgrok {args.command}: {error}")
     except FaultError as error:
@@ -198,6 +200,8 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
             with interrupts.held_back():
                 module = import_module(f"modgrok.commands.{name}")
             module.add_arguments(command)
+            command.formatter_class = argparse.RawDescriptionHelpFormatter
+            command.epilog = "\n\n".join(filter(None, [(command.epilog or "").strip(), f"example: {EXAMPLES[name]}"]))
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
         form.add_argument("--csv", action="store_true", help="print the table as CSV")

@@ -1,4 +1,4 @@
-"""modgrok bench: how fast modgrok trains, beside the loops that people write; how full a census keeps a device."""
+"""modgrok bench: how fast modgrok trains against usual loops; how busy a census keeps a device."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from modgrok.base.machine import Machine
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.speed import CensusBenchmark, bench_census
+from modgrok.commands import PROVENANCE_KEY
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
 from modgrok.training.bench import Benchmark, BenchSettings, Case, CaseResult, Contender, bench
 
-SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY
+SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY | PROVENANCE_KEY
 KEYS = {
     "train": SHARED
     | {
@@ -26,29 +27,28 @@ KEYS = {
     "census": SHARED
     | {
         "plan": "what was trained, as in plan.json of a census",
-        "finished": "whether there was time for all of it",
-        "networks": "that were trained",
-        "programs": "different ones that they were trained by",
-        "networks_per_second": "all work counted: tables, compiling, training, writing",
+        "finished": "whether the time was enough for all of it",
+        "networks": "networks trained",
+        "programs": "different compiled programs",
+        "networks_per_second": "with everything counted: tables, compiling, training, writing",
         "network_steps_per_second": "the same in steps of networks",
-        "teraflops": "useful ones a second: two for each weight of a training row, forward once and backward twice",
-        "device_share": "share of the time in which the device took steps, by this process's clock",
-        "kernel_share": "share of the time in which an NVIDIA GPU ran any kernel, by its driver; or `null`",
-        "seconds_to_first_part": "until the first networks were trained: tables, compiling",
+        "teraflops": "useful TFLOP a second: six for each weight and each input of the training set",
+        "device_share": "share of the time spent on training steps, by this process's clock",
+        "kernel_share": "share of the time in which an NVIDIA GPU ran any kernel, from its driver; or `null`",
+        "seconds_to_first_part": "time until the first networks were trained, with tables and compiling",
     },
 }
 EPILOG = """\
 what it times:
-  train     modgrok's training, and from a clone of the repository plain JAX and PyTorch beside it, in one run
+  train     modgrok's training; in a clone of the repository, plain JAX and PyTorch loops too
   census    a census of mixed moduli and widths, or that of --plan: networks a second, and how busy the device is"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     parser.add_argument("what", choices=["train", "census"], help="what to time")
-    parser.add_argument("--rounds", type=int, help="train: rounds in which the contenders take turns (default 5)")
-    parser.add_argument("--seconds", type=float, help="train: time of a contender in a round (default 1)")
+    parser.add_argument("--rounds", type=int, help="train: how often each loop is timed (default 5)")
+    parser.add_argument("--seconds", type=float, help="train: seconds for each loop in a round (default 1)")
     parser.add_argument(
         "--case",
         action="append",
@@ -56,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="train: a case to time, for example 97,500,16; may be given more than once",
     )
     parser.add_argument("--plan", type=Path, metavar="PLAN", help="census: a plan, a TOML file")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="census: stop training in time")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="SECONDS", help="census: start no part that would end later"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the result to this JSON file")
 
 
@@ -92,17 +94,15 @@ def show(result: Benchmark | CensusBenchmark, console: Console, args: argparse.N
 
 def show_census(result: CensusBenchmark, console: Console) -> None:
     kernels = (
-        {}
-        if result.kernel_share is None
-        else {"time in which any kernel ran, says the driver": f"{result.kernel_share:.1%}"}
+        {} if result.kernel_share is None else {"time with any kernel running (driver)": f"{result.kernel_share:.1%}"}
     )
     facts = {
-        "networks": f"{result.networks:,}" + ("" if result.finished else ", as many as there was time for"),
+        "networks": f"{result.networks:,}" + ("" if result.finished else " (the time ran out)"),
         "programs": str(result.programs),
         "networks a second": f"{result.networks_per_second:.3g}",
         "network-steps a second": f"{result.network_steps_per_second:,.0f}",
         "useful TFLOP a second": f"{result.teraflops:.3g}",
-        "time in which the device took steps": f"{result.device_share:.1%}",
+        "time spent on training steps": f"{result.device_share:.1%}",
         **kernels,
         "seconds to the first part": f"{result.seconds_to_first_part:.1f}",
         "seconds in all": f"{result.seconds:.1f}",
@@ -124,6 +124,6 @@ def show_training(result: Benchmark, console: Console) -> None:
             table.add_row(str(case.modulus), str(case.width), str(case.networks), *figures)
         console.print(table)
     if not others:
-        console.print("modgrok alone: other people's loops are in the repository; call it from a clone.")
+        console.print("Only modgrok was timed: the other loops are in the repository; run this from a clone.")
     elif "torch" not in result.contenders:
-        console.print("PyTorch is not installed here, or lacks the device that JAX has; it was left out.")
+        console.print("PyTorch was left out: it is not installed, or cannot use the device that JAX uses.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
@@ -13,7 +14,7 @@ from rich.table import Table
 
 from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table, text_table, visible
-from modgrok.base.progress import progress_bar
+from modgrok.base.progress import SECONDS_BETWEEN_LINES, progress_bar
 from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
@@ -24,12 +25,14 @@ from modgrok.censuses.predictors import PredictorError
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
+from modgrok.commands import PROVENANCE_KEY
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in, say
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.engine import PartReport
 
 USAGE = """\
-modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS] [--train-only]
+modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N]
+                      [--time-limit SECONDS] [--train-only]
        modgrok census annotate DIR
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
@@ -39,20 +42,24 @@ modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N] [--time-limit SECONDS
 
 EPILOG = """\
 what it does:
-  PLAN        train every network of the plan, a TOML file; a census that was stopped goes on
-  annotate    add verdicts, redundancy and complexities to every row (PLAN does it at its end)
-  report      tables and figures, into DIR/report or --out
-  fit         the loss law, into DIR/calibration.json or --out
-  neighbours  what classify expects of a table: the trainings at the default settings, into DIR or --out (*)
-  fractions   how much of a table is enough for functions in the class: law and phase diagrams, into DIR or --out (*)
-  query       ask the table `census` in SQL, one row a network and measured step
-(*) from a clone of the repository, which has the studies behind these laws
+  PLAN        train every network of the plan, a TOML file; a census that was
+              stopped goes on
+  annotate    add verdicts, redundancy and complexities to every row (PLAN does
+              it at its end)
+  report      write tables and figures into DIR/report or --out
+  fit         fit the loss law; into DIR/calibration.json or --out
+  neighbours  fit what classify expects of a table; into DIR or --out (*)
+  fractions   fit how much of a table is enough for functions in the class, and
+              draw phase diagrams; into DIR or --out (*)
+  query       ask the table `census` in SQL: one row for each network and
+              measured step
+(*) only in a clone of the repository, which has the studies behind these laws
 """
 
 SHARED = {"folder": "of the census"} | FILES_KEY | SECONDS_KEY
 LAW = {
-    "evaluated": "networks that the errors are taken over: at the last step, with test rows, where the law is asked",
-    "networks_left_out": "those where it is not: random tables are memorised for free, or too little is trained on",
+    "evaluated": "networks that the errors are taken over: at the last step, with a test set, where the law applies",
+    "networks_left_out": "those where it does not apply: random tables cost nothing to memorise, or too little data",
     "error_own_curves": "mean absolute error of the law with a curve for each setting, cross-validated",
     "error_one_curve": "the same with one curve for all settings",
     "error_one_curve_half": "the same at half of the table; or `null`",
@@ -63,21 +70,30 @@ LAW = {
     "errors_by_setting": keys_in(SettingErrors),
     "errors_by_family": keys_in(FamilyErrors),
 }
+WORDS = {"words": "how many networks grokked, in a sentence; empty for a slice"}
 KEYS = {
     "PLAN": SHARED
     | {
-        "files": "those that hold the rows",
-        "networks": "that are in the folder",
+        **WORDS,
+        "files": "the files that hold the rows",
+        "networks": "networks in the folder",
         "planned": "networks of the plan",
-        "finished": "whether all that were asked for are there",
-        "networks_trained": "by this call",
-        "networks_per_second": "of this call; or `null`",
-        "device_share": "share of the training time in which the device took steps, on average of several; or `null`",
-    },
+        "finished": "whether all networks that were asked for are there",
+        "networks_trained": "networks trained by this call",
+        "networks_per_second": "speed of this call; or `null`",
+        "device_share": "share of the training time in which the device took steps (the mean over devices); or `null`",
+    }
+    | PROVENANCE_KEY,
     "annotate": SHARED | {"rows_total": "rows of the census", "rows_annotated": "those that had no annotations before"},
     "report": SHARED
-    | {"networks": "of the census", "tables": "of the census", "steps": "the last step, which the report is about"}
+    | {
+        **WORDS,
+        "networks": "networks of the census",
+        "tables": "tables of the census",
+        "steps": "the last step, which the report is about",
+    }
     | LAW
+    | PROVENANCE_KEY
     | {
         "accuracy_by_family": keys_in(FamilyAccuracy, "at half of the table, one object for each: "),
         "verdicts": "one object for each `verdict`: `networks`, and by `outcomes` how many of them came to each",
@@ -85,7 +101,7 @@ KEYS = {
         "the strongest as `shown`",
         "predictors": keys_in(PredictorError, "what tells the accuracy, best first: "),
     },
-    "fit": SHARED | LAW,
+    "fit": SHARED | LAW | PROVENANCE_KEY,
     "neighbours": SHARED
     | {
         "made_by": "the command",
@@ -113,7 +129,6 @@ KEYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.usage, parser.epilog = USAGE, EPILOG
     parser.add_argument("words", nargs="+", metavar="WORD", help="a plan, or an action and what it takes")
     parser.add_argument(
@@ -124,18 +139,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
     parser.add_argument("--ray", metavar="WHERE", help=f"PLAN: {WHERE}")
-    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: stop training in time")
-    parser.add_argument("--train-only", action="store_true", default=None, help="PLAN: leave annotating for later")
+    parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="PLAN: start no part that would end later")
+    parser.add_argument(
+        "--train-only", action="store_true", default=None, help="PLAN: do not annotate; `census annotate` does it later"
+    )
+    parser.add_argument("--details", action="store_true", help="print every number of the result, and every file")
 
 
 def trained(args: argparse.Namespace, console: Console, plan: str) -> Result:
+    said = 0.0
+
     def on_part(done: PartReport) -> None:
-        if console.is_terminal:
-            return  # there, the bar says it
+        nonlocal said
+        if console.is_terminal or time.monotonic() - said < SECONDS_BETWEEN_LINES:
+            return  # on a terminal the bar says it
+        said = time.monotonic()
         shape, model = done.part.shape, done.part.shape.model
         console.print(
-            f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes} width {model.width} "
-            f"rows {shape.train_rows}; {done.networks_per_second:.3g} networks a second, "
+            f"{done.networks_done:,} of {done.networks_total:,} networks; p={model.classes}, width {model.width}, "
+            f"training set {shape.train_rows:,}; {done.networks_per_second:.3g} networks a second, "
             f"about {done.seconds_left:.0f} s left",
             soft_wrap=True,
         )
@@ -208,12 +230,23 @@ def show(result: Result, console: Console, args: argparse.Namespace) -> None:
     if isinstance(result, QueryResult):
         console.print(rows_table(result.rows))
         return
-    if isinstance(result, LawFit):
+    found = result.to_json()
+    if words := found.get("words"):
+        console.print(words, style="bold")
+    say(console, f"{result.summary()}; {found['seconds']:.1f} s")
+    if args.details and isinstance(result, LawFit):
         console.print(rows_table(result.errors.errors_by_setting))
         console.print(rows_table(result.errors.errors_by_family))
-    facts = {name: value for name, value in result.to_json().items() if not isinstance(value, (list, dict))}
-    console.print(facts_table({name.replace("_", " "): cell(value) for name, value in facts.items()}))
-    for path in result.to_json()["files"]:
+    if args.details:
+        told = ("folder", "words", "seconds")
+        facts = {
+            name: value for name, value in found.items() if not isinstance(value, (list, dict)) and name not in told
+        }
+        console.print(facts_table({name.replace("_", " "): cell(value) for name, value in facts.items()}))
+    first, *others = found["files"]
+    more = f", and {len(others)} files beside it" if others and not args.details else ""
+    console.print(visible(f"written to {first}{more}"), soft_wrap=True)
+    for path in others if args.details else ():
         console.print(visible(path), soft_wrap=True)
 
 

@@ -12,7 +12,7 @@ from modgrok.commands.common import FUNCTION_KEY, heading
 from modgrok.separable.checking import Check, check
 
 KEYS = {
-    "holds": "whether something is claimed and all of it is proved",
+    "holds": "whether the file claims something and all of it is proved",
     **FUNCTION_KEY,
     "claims": "one object for each claim: `family`, `verdict`, `group`, `outcome` (`proved`, `refuted`, `unreadable`, "
     "`too much work` or `nothing claimed`), `reason`, `holds` (`null` for an `unknown`, which claims nothing)",
@@ -21,7 +21,7 @@ KEYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, help="what `modgrok classify … --certificate FILE` wrote")
+    parser.add_argument("file", type=Path, help="the file that `modgrok classify … --certificate FILE` wrote")
 
 
 def run(args: argparse.Namespace, console: Console) -> Check:

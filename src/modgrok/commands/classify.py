@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
-from contextlib import nullcontext
+from collections.abc import Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
 
-from modgrok.algebra.function import read_function
+from modgrok.algebra.function import Function, from_table, read_function
+from modgrok.algebra.groups import group
 from modgrok.answers.classifying import Answer, classify
+from modgrok.answers.outlook import LEADS
 from modgrok.answers.wording import brief
+from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table
-from modgrok.base.progress import progress_bar
-from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function
+from modgrok.base.progress import line_every_few_seconds, progress_bar
+from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function, how_read, structure_given
+from modgrok.inspection.wrapping import wrap
+from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
@@ -25,37 +30,44 @@ SHOWN_ENTRIES = 24
 """How many entries of g1, g2 and h people see; --json has them all."""
 
 KEYS = {
-    "answer": "two strings: what the function is, and whether a network will learn it, from how much of the table",
+    "answer": "two strings: what the function is; whether a network will learn it, and from how much of the table",
     "expression": "the function, in canonical spelling",
     "variables": "names of the axes of its table",
     **MODULUS_KEY,
     **FUNCTION_KEY,
     "verdict": "`in-class`, `not-in-class` or `unknown`",
     "family": f"the first family that fits: {', '.join(f'`{name}`' for name in FAMILIES)}, or `null`; "
-    "`product-group` is additive over a group that is not cyclic",
+    "`product-group` is additive over a group that is not cyclic, `group` is h(g1 · g2) over any finite group",
     "group_order": "order of the group of that family: p, or p − 1 with an absorbing element; or `null`",
     "witness": "of that family: `g1`, `g2` (… `gS`), lists of p elements with `null` for ∞; `h`, a list of "
-    "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; or `null`",
+    "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; of the family `group` also "
+    "`products`, the group's multiplication table, and `group_name` or `null`; or `null`",
     "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
     "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
     "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search), `decided_by` (the "
     "procedure that found the witness, or the kinds of the refutations; `null` where it is unknown), `proved`",
-    "predicted": "what that witness says of every cell of a table with unknown cells, as nested lists with -1 where it "
-    "says nothing; `null` for a whole table, or without a witness",
+    "predicted": "the value that the witness gives every cell of a table with unknown cells, as nested lists, -1 "
+    "where it gives none; `null` for a whole table, or without a witness",
     "closed_form": "the sum or product behind the function, where it has a short one; or `null`",
+    "group_facts": "of the group of the family `group`: `group_name` or `null`, `group_order`, `is_abelian`, "
+    "`exponent`, `class_sizes`, `centre_factors` (orders of the cyclic factors of its centre), `commutator_name` and "
+    "`commutator_order` (of the subgroup that its commutators generate), `abelian_factors` (the same of the group but "
+    "for these), `element_orders` (pairs of an order and how many elements have it); or `null`",
     "symmetries": "of a whole table of two variables and at most 16,384 cells: how many `shifts` (n1 + s, n2 + t) and, "
     "modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency "
-    "pairs that its one-hot tensor needs; or `null`",
-    "fraction": "share of the table that would be trained on",
-    "redundancy": "share of test cells with a twin in the training part: equal rows and equal columns give them away",
-    "expected_accuracy": "test accuracy to expect: `value`, and `low` and `high`, between which nine in ten networks "
-    "lie (all `null` where no trainings are like it), `reason`, and `source` (`table`)",
-    "enough": "of a function in the class, the share of the table from which on half of all trainings reach 99 %; "
-    "`null` where that was not measured, 0.9 is not enough, or the accuracy to expect says otherwise",
+    "pairs that the Fourier transform of its one-hot table needs; or `null`",
+    "fraction": "share of the table that a network would train on",
+    "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
+    "outlook": f"the decision behind the second string: `outcome` ({', '.join(LEADS)}), `because` (the reason) and "
+    "`advice` (what to do, or empty)",
+    "expected_accuracy": "expected test accuracy: `value`, and `low` and `high`, between which nine networks of ten "
+    "lie (all `null` where no trainings are similar), `reason`, and `source` (`table`)",
+    "enough": "for a function in the class, the share of the table from which half of all trainings reach 99 %; "
+    "`null` where that was not measured, where 0.9 is not enough, or where the expected accuracy disagrees",
     "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
     "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
     "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
-    "notes": "sentences on families that could not be asked for as usual",
+    "notes": "sentences on families that could not be decided as usual",
     "seconds": "time taken",
 }
 
@@ -63,24 +75,34 @@ KEYS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_function(parser, "a polynomial such as '(4n1 + n2^2)^3 + n1 n2'")
     parser.add_argument(
-        "--fraction", type=float, default=0.5, help="share of the table that would be trained on (default 0.5)"
+        "--network",
+        type=Path,
+        metavar="FILE",
+        help="classify the answers of a network instead: a file of modgrok's or of other people's",
+    )
+    parser.add_argument(
+        "--fraction", type=float, default=0.5, help="share of the table that a network would train on (default 0.5)"
     )
     parser.add_argument(
         "--effort",
         type=float,
         default=EFFORT,
-        help="how hard to try before the verdict is unknown, in steps of search: 1 is a few seconds at most",
+        help="how hard to search before the verdict is unknown (default 1: at most about 10 seconds of one core)",
     )
     parser.add_argument(
         "--certificate", type=Path, metavar="FILE", help="write witnesses and proofs, for `modgrok check FILE`"
     )
     parser.add_argument("--proof", action="store_true", help="show the witness, and why each other family does not fit")
-    parser.add_argument("--probe", action="store_true", help="train one small network too, and read its training loss")
+    parser.add_argument("--probe", action="store_true", help="also train one small network, and see how much it learns")
 
 
 def run(args: argparse.Namespace, console: Console) -> Answer:
-    function = read_function(given_function(args, "classify"), args.mod, at_least=2)
-    with progress_bar(console, "probing") if args.probe else nullcontext() as progress:
+    if args.network:
+        function = answered(args)
+    else:
+        function = read_function(given_function(args, "classify"), args.mod, **structure_given(args), at_least=2)
+    deciding = line_every_few_seconds(console, lambda: f"deciding {function.title}")
+    with progress_bar(console, "probing") if args.probe else deciding as progress:
         answer = classify(
             function,
             fraction=args.fraction,
@@ -93,6 +115,16 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
     return answer
 
 
+def answered(args: argparse.Namespace) -> Function:
+    """The table of a network's answers, modgrok's own or of other people."""
+    if args.expression is not None or args.table is not None:
+        raise InputError("classify needs one function: an expression, --table or --network, got several")
+    path: Path = args.network
+    own = path.is_dir() or is_own_file(path)
+    network = load(path) if own and args.mod is None else wrap(path, mod=args.mod)
+    return from_table(network.table(), network.model.classes, path.name, tuple(network.variables))
+
+
 def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     what, learning = answer.answer
     console.print(what, style="bold")
@@ -101,6 +133,8 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     console.print(families_table(answer.families))
     console.print()
     facts = answer.facts()
+    if read := how_read(args, answer.function):
+        facts = {"read as": read} | facts
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
@@ -120,15 +154,19 @@ def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
 
 
 def witness_facts(witness: Witness, names: tuple[str, ...]) -> dict[str, str]:
+    elements = None if witness.group_name is None else group(witness.group_name).words_of_elements
     facts = {
-        f"g{s}({name})": sequence(part, "∞") for s, (name, part) in enumerate(zip(names, witness.g, strict=True), 1)
+        f"g{s}({name})": sequence([elements[x] if elements and x is not None else x for x in part], "∞")
+        for s, (name, part) in enumerate(zip(names, witness.g, strict=True), 1)
     }
-    facts[f"h on 0 … {witness.group_order - 1}"] = sequence(witness.h, "·")
+    if elements is not None:
+        facts["elements"] = sequence(elements, "·", ", ")
+    facts[f"h on {'them' if elements else f'0 … {witness.group_order - 1}'}"] = sequence(witness.h, "·")
     if witness.h_absorbing is not None:
         facts["h(∞)"] = str(witness.h_absorbing)
     return facts
 
 
-def sequence(entries: tuple[int | None, ...], none: str) -> str:
-    shown = " ".join(none if entry is None else str(entry) for entry in entries[:SHOWN_ENTRIES])
+def sequence(entries: Sequence[int | str | None], none: str, between: str = " ") -> str:
+    shown = between.join(none if entry is None else str(entry) for entry in entries[:SHOWN_ENTRIES])
     return shown + (" …" if len(entries) > SHOWN_ENTRIES else "")

@@ -10,13 +10,22 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.text import Text
 
+from modgrok.algebra.function import Function
+from modgrok.algebra.named_groups import FAMILIES
+from modgrok.algebra.table_files import npy_array
 from modgrok.base.errors import InputError
+from modgrok.base.files import read_bytes, read_json
 from modgrok.base.printing import visible
 from modgrok.base.results import Result, json_text, plain
+from modgrok.inspection.wrapping import wrap
+from modgrok.networks.models.base import ACTIVATIONS
 from modgrok.networks.network import Network
+from modgrok.networks.readers.weight_files import SUFFIXES, SUFFIXES_TEXT
+from modgrok.networks.storage import WEIGHTS, is_own_file
 from modgrok.networks.verification import Verification
 
 
@@ -44,45 +53,48 @@ class CheckedNetwork(Result):
 
 MODULUS_KEY = {"modulus": "p; `null` for a table whose variables and values differ in number"}
 FUNCTION_KEY = {
-    "function": "what is asked about: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
+    "function": "the function: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
     "`digest`, a name for the content of its table"
 }
 NETWORK_KEYS = {
-    "expression": "as understood, in canonical spelling; of a table, its name",
+    "expression": "the function in canonical spelling; for a table, its name",
     **MODULUS_KEY,
     "variables": "names of the inputs, in the order in which `predict` takes them",
-    "sizes": "how many values each variable has: p, but for tables",
-    "values": "how many values the function has: p, but for tables",
-    "method": "how it was made: `exact`, `paper`, `mix`, `trained` or `snapped`",
-    "model": "`circuit`, `power`, `mlp` or `transformer`",
+    "sizes": "how many values each variable has: p, except for tables",
+    "values": "how many values the function has: p, except for tables",
+    "method": "how it was made: `exact`, `paper`, `mix`, `trained`, `snapped`, or `wrapped` for others' networks",
+    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
     "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
-    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md tells them), "
+    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md explains them), "
     "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
     "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
     "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "
     "of a trained expert)",
-    "width": "hidden neurons in all; of a transformer, the dimension of its stream",
+    "width": "hidden neurons in all; in a transformer, the dimension of the residual stream",
     "parameters": "weights in all",
     "dtype": "`float32` or `float64`",
-    "proof": "what the kernel proved of these weights in this call: `holds` (right on every row), `rows_total`, "
-    "`right`, `wrong`, `undecided` (rounding may choose), `dtype`, `margin` (by which the answer leads at least), "
-    "`error_bound` (of a logit, by rounding), `method`; `null` where nothing is proved",
+    "proof": "what the kernel proved of these weights in this call: `holds` (right on every input), `rows_total`, "
+    "`right`, `wrong`, `undecided` (rounding may choose), `dtype`, `margin` (the smallest lead of the right answer), "
+    "`error_bound` (the most that rounding can change a logit), `method`; `null` where nothing is proved",
     "unproved": "why there is no proof, or `null`",
-    "claimed": "whether the network's file says that it was proved, which proves nothing",
+    "claimed": "whether the network's file claims to be proved; that is no proof",
     "notes": "what the compiler had to change, in words",
     "settings": "what it was made with",
 }
 VERIFICATION_KEYS = {
-    "accuracy": "share of the checked rows that are right; ties are wrong",
-    "mse": "mean squared distance of the logits from the one-hot answer, over rows and classes",
-    "min_margin": "smallest (correct logit − best wrong logit) over the checked rows",
-    "rows_checked": "how many rows were checked",
-    "rows_total": "rows of the whole table",
-    "errors": "wrong rows",
-    "first_error": "the first wrong row, or `null`",
+    "accuracy": "share of the checked inputs that are right; ties are wrong",
+    "mse": "mean squared distance of the logits from the one-hot answer, over inputs and classes",
+    "min_margin": "smallest (correct logit − best wrong logit) over the checked inputs",
+    "rows_checked": "how many inputs were checked",
+    "rows_total": "inputs in the whole table",
+    "errors": "wrong answers",
+    "first_error": "the first input with a wrong answer, or `null`",
 }
 FILES_KEY = {"files": "paths of what was written"}
-TABLES = ("rows", "runs", "families", "claims", "experts", "cases", "items", "errors_by_setting")
+FOREIGN = frozenset(SUFFIXES)
+SAID = ("function", "mod", "group", "field", "training", "equals", "activation", "heads")
+"""Options that say what other people's files do not."""
+TABLES = ("rows", "runs", "tasks", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
 SECONDS_KEY = {"seconds": "how long the work took"}
 
@@ -95,10 +107,29 @@ def keys_in(kind: type, lead: str = "one object for each: ") -> str:
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:
     """The arguments that say which function is meant; `given_function` reads them."""
     parser.add_argument("expression", nargs="?", help=text)
-    parser.add_argument("--mod", type=int, metavar="P", help="the modulus, 2 or more; of a table, how many values")
+    parser.add_argument(
+        "--mod", type=int, metavar="P", help="the modulus, 2 or more; for a table, how many values it has"
+    )
+    add_structures(parser)
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="a table of values instead of an expression: .csv, .npy or .parquet"
     )
+
+
+def add_structures(parser: argparse._ActionsContainer) -> None:
+    """The arguments that say in which group or field an expression has its values; `structure_given` reads them."""
+    examples = ", ".join(family.example for family in FAMILIES)
+    parser.add_argument(
+        "--group",
+        metavar="NAME",
+        help=f"the finite group of a word such as 'a b a^-1': {examples}, S3xZ10, '<(1 2 3), (1 2)>', or a file",
+    )
+    parser.add_argument("--field", type=int, metavar="Q", help="the finite field with Q elements: 81, 97, …")
+
+
+def structure_given(args: argparse.Namespace) -> dict[str, Any]:
+    """The group or the field, as verbs take them."""
+    return {"group": args.group, "field": args.field}
 
 
 def given_function(args: argparse.Namespace, command: str) -> str | Path:
@@ -107,8 +138,82 @@ def given_function(args: argparse.Namespace, command: str) -> str | Path:
         raise InputError(
             f'{command} needs one function: modgrok {command} "n1 n2" --mod 97, or modgrok {command} --table mine.csv'
         )
-    given: str | Path = args.table if args.expression is None else args.expression
+    given: str | Path = args.table if args.expression is None else args.expression.strip()  # ' -n1' is no option
     return given
+
+
+def add_network(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say which network is meant, also one of other people's; `given_network` reads them."""
+    parser.add_argument(
+        "network",
+        type=Path,
+        help=f"a run folder or network of modgrok's; of other people a {SUFFIXES_TEXT} file, or folder of checkpoints",
+    )
+    others = parser.add_argument_group(
+        "networks of other people", "options for what their files do not say (docs/your-network.md)"
+    )
+    others.add_argument("--function", metavar="F", help="what it was trained on: 'n1 + n2', or the file of a table")
+    others.add_argument("--mod", type=int, metavar="P", help="the modulus; for a table, how many values it has")
+    add_structures(others)
+    others.add_argument(
+        "--training", type=Path, metavar="FILE", help="its training set: .npy (a mask or numbers of inputs) or .json"
+    )
+    others.add_argument(
+        "--equals",
+        metavar="TOKEN",
+        help="the token of '=' after the variables, or 'none' (default: found from the file)",
+    )
+    others.add_argument(
+        "--activation", choices=list(ACTIVATIONS), help="of an MLP or a transformer (default: found from the file)"
+    )
+    others.add_argument(
+        "--heads", type=int, metavar="N", help="attention heads of a transformer, where the file does not say"
+    )
+
+
+def given_network(args: argparse.Namespace) -> Network | Path:
+    """The path of a run or network of modgrok's; other people's network, wrapped."""
+    path: Path = args.network
+    said = {name: getattr(args, name) for name in SAID}
+    if path.is_dir():
+        own = (path / WEIGHTS).exists() or not any(file.suffix.lower() in FOREIGN for file in path.iterdir())
+    else:
+        own = is_own_file(path) or path.suffix.lower() not in FOREIGN
+    if own and not any(value is not None for value in said.values()):
+        return path
+    if not path.exists():
+        raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one")
+    return wrap(path, **said | {"training": training_file(args.training), "equals": equals_word(args.equals)})
+
+
+def training_file(path: Path | None) -> Any:
+    """The training rows in a file: a mask, numbers of rows, or rows."""
+    if path is None:
+        return None
+    try:
+        return npy_array(path, read_bytes(path)) if path.suffix.lower() == ".npy" else np.asarray(read_json(path))
+    except (OSError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"cannot read the training set in {path}: {error}; give a .npy or .json file") from None
+
+
+def equals_word(word: str | None) -> int | bool | None:
+    if word is None or word == "none":
+        return None if word is None else False
+    if not word.isdecimal() or len(word) > 9:
+        raise InputError(f"--equals must be the number of a token, or none, got {word!r}")
+    return int(word)
+
+
+def how_read(args: argparse.Namespace, function: Function) -> str:
+    """What a file was taken for, so that a misreading is seen; empty for an expression."""
+    path = getattr(args, "table", None)  # a run that is watched has none
+    if path is None:
+        return ""
+    unknown = function.cells - function.known_cells
+    axes = " × ".join(f"{size} {name}" for name, size in zip(function.variables, function.sizes, strict=True))
+    return f"{path}: {axes}, {function.values} values{f', {unknown:,} cells unknown' if unknown else ''}"
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:
@@ -119,6 +224,12 @@ def heading(console: Console, text: str, rest: str = "") -> None:
 def say(console: Console, text: str) -> None:
     """A line of plain text."""
     console.print(visible(text))
+
+
+def say_how_read(console: Console, network: Network) -> None:
+    """How the file of somebody else's network was read: the activation may be a guess, a class left out."""
+    if network.method == "wrapped" and network.notes:
+        say(console, "; ".join(network.notes))
 
 
 def csv_text(command: Any, result: Any) -> str:

@@ -13,7 +13,7 @@ from modgrok.commands.common import FILES_KEY, say
 from modgrok.training.comparison import Comparison, compare
 
 KEYS = {
-    "names": "what the runs are called below: their folders, or the last parts of these",
+    "names": "names of the runs in this table: their folders, or the last parts of these",
     "settings": "every setting in which they differ, and its value in each of the runs",
     "numbers": "`step`, the metrics there (as `final` of `train`), `memorised_at`, `grokked_at` and `outcome`, of "
     "each run",
@@ -25,9 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path("comparison"),
         metavar="STEM",
-        help="where to write the figure: STEM.png and STEM.svg (default comparison)",
+        help="also draw their curves on one figure: STEM.png and STEM.svg (nothing is written without it)",
     )
 
 
@@ -42,6 +41,7 @@ def csv_rows(result: Comparison) -> list[dict[str, Any]]:
 
 
 def show(result: Comparison, console: Console, args: argparse.Namespace) -> None:
+    console.print(result.summary(), style="bold")
     print_table(console, text_table(("", *result.names), result.rows()))
-    say(console, result.summary())
-    say(console, f"curves in {' and '.join(map(str, result.files))}")
+    if result.files:
+        say(console, f"curves in {' and '.join(map(str, result.files))}")

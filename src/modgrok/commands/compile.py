@@ -20,6 +20,7 @@ from modgrok.commands.common import (
     add_function,
     given_function,
     heading,
+    structure_given,
 )
 from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.networks.description import ExpertPlan
@@ -40,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_function(parser, "a polynomial such as '2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3'")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write the network to a .safetensors file")
     parser.add_argument("--explain", action="store_true", help="print the plan with groups, frequencies and margins")
-    parser.add_argument("--sample", type=int, metavar="N", help="check N random rows instead of the whole table")
+    parser.add_argument("--sample", type=int, metavar="N", help="check N random inputs instead of the whole table")
     parser.add_argument(
         "--method",
         choices=list(METHODS),
@@ -55,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--frequencies",
         type=_frequencies,
         metavar="all|minimal|K",
-        help="all: exact one-hot outputs (default); minimal: fewest neurons that are right everywhere; or a number",
+        help="all: exact one-hot outputs (default); minimal: the fewest neurons that are right everywhere (default in "
+        "groups that are not cyclic, in fields, and for tables that are looked up); or a number of frequencies (in "
+        "groups: of numbers in a code)",
     )
     two = parser.add_argument_group("settings of --method paper")
     two.add_argument("--mul-width", type=int, metavar="N", help=f"neurons of a product expert ({paper.mul_width})")
@@ -83,7 +86,8 @@ def default_sample(network: Network) -> int | None:
 def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     start = time.perf_counter()
     settings = {name: getattr(args, name) for name in SETTINGS}
-    network = compile(given_function(args, "compile"), args.mod, method=args.method, **settings)
+    function = given_function(args, "compile")
+    network = compile(function, args.mod, **structure_given(args), method=args.method, **settings)
     sample = default_sample(network) if args.sample is None else args.sample
     if sample is not None and args.sample is None and network.proof is not None and network.proof.holds:
         found = proved_whole(network, time.perf_counter())
@@ -100,10 +104,9 @@ def exit_code(result: CheckedNetwork) -> int:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.title)
+    heading(console, network.title, f": {network.width:,} hidden neurons, {result.verification.verdict}")
     console.print(plan_table(network.plan) if args.explain else experts_table(network.plan))
-    facts = {"hidden neurons": f"{network.width:,}", "parameters": f"{network.parameters:,}"}
-    facts |= result.verification.facts()
+    facts = {"parameters": f"{network.parameters:,}"} | result.verification.facts()
     if network.notes:
         facts["notes" if len(network.notes) > 1 else "note"] = "\n".join(network.notes)
     if result.files:
@@ -122,7 +125,8 @@ def plan_table(experts: tuple[ExpertPlan, ...]) -> Table:
     """Every expert with its group, frequencies, margin and inverse temperature."""
     rows = []
     for k, e in enumerate(experts, start=1):
-        group = "" if e.group_order is None else in_symbols(group_text(e.group_order, e.absorbing))
+        cyclic = "" if e.group_order is None else in_symbols(group_text(e.group_order, e.absorbing))
+        group = f"order {e.group_order}" if e.kind == "group" else cyclic
         known = "" if e.frequencies is None else ", ".join(map(str, e.frequencies))
         few = e.frequencies is not None and len(e.frequencies) < 4
         frequencies = "random" if e.frequencies is None else known if few else str(len(e.frequencies))

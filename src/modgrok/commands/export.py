@@ -1,4 +1,4 @@
-"""modgrok export: a network for ONNX runtimes or PyTorch."""
+"""modgrok export: a network for ONNX runtimes, PyTorch or TransformerLens."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from rich.console import Console
 from modgrok.commands.common import FILES_KEY, MODULUS_KEY, say
 from modgrok.networks.export import FORMATS, Exported, export
 
-KEYS = {"expression": "of the network", **MODULUS_KEY, "format": "`onnx` or `torch`", **FILES_KEY}
+KEYS = {"expression": "of the network", **MODULUS_KEY, "format": "`onnx`, `torch` or `transformer-lens`", **FILES_KEY}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("network", type=Path, help="a .safetensors file, or the folder of a training run")
-    parser.add_argument("--to", choices=list(FORMATS), required=True, help="onnx, or torch: a module and its weights")
+    parser.add_argument(
+        "--to", choices=list(FORMATS), required=True, help="onnx; torch: a module and its weights; transformer-lens"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write (default: beside the network)")
 
 

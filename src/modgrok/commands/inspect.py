@@ -13,18 +13,21 @@ from rich.table import Table
 from modgrok.base.printing import text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, MODULUS_KEY, heading, say
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, add_network, given_network, say, say_how_read
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
+from modgrok.inspection.group_view import GroupView
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.logits import LogitsView
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.training.inspecting import inspect, write_inspection
 
+MOST_REPRESENTATIONS = 12
+"""That are shown, those with most of the logits first."""
 KEYS = {
     "expression": "of the network",
     **MODULUS_KEY,
-    "model": "`circuit`, `power`, `mlp` or `transformer`",
+    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
     "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
     "`mixed` where experts differ",
     "no_weights_view": "why the keys from `width` to `experts` are `null` or empty: the model is no circuit of "
@@ -54,6 +57,13 @@ KEYS = {
     "`loss` (its name), `full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, "
     "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over "
     "two inputs: `order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
+    "in_group": "of a word in a group (docs/group-networks.md has the formulas), else `null`: `name`, `group_order`, "
+    "`why` (nothing was measured, or `null`), `closed_form_share` of the logits' variance, `code_share` (on "
+    "functions of value and class with one representation in both), `word_share` (on all functions of these), "
+    "`noise_share`, `code_noise_share`, `representations` (a list: `representation`, its number, `kind`, "
+    "`degree`, `kernel_order`, `logits_share`, `neurons` that use it), and of the neurons `neurons_alive`, "
+    "`one_representation_share`, `law_median`, `coset_share` and `coset_orders` (how many are constant on the "
+    "cosets of a subgroup of which order)",
     "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
     "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "
     "the mean share for each token)",
@@ -65,12 +75,12 @@ KEYS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", type=Path, help="a run folder or a .safetensors file")
+    add_network(parser)
     parser.add_argument(
         "--order",
         choices=ORDER_NAMES,
         default="auto",
-        help="order of residues in which to look for waves; auto (default) takes the function's own",
+        help="order of residues in which to look for waves (default auto: the function's own)",
     )
     parser.add_argument("--no-film", action="store_true", help="leave out the film of a run that kept snapshots")
     parser.add_argument(
@@ -81,11 +91,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Inspection:
-    with progress_bar(console, "measuring the film") as progress:
+    with progress_bar(console, "inspecting") as progress:
         film = () if args.no_film else None
-        found = inspect(args.network, order=args.order, film=film, progress=progress)
+        found = inspect(given_network(args), order=args.order, film=film, progress=progress)
     folder = args.out or default_folder(args.network)
-    say(console, f"drawing figures in {folder}")
+    say(console, f"drawing figures into {folder}")
     return write_inspection(found, folder)
 
 
@@ -95,15 +105,37 @@ def default_folder(path: Path) -> Path:
 
 
 def show(result: Inspection, console: Console, args: argparse.Namespace) -> None:
-    heading(console, result.network.title, f", {result.network.model.name}")
+    console.print(found_in(result), style="bold")
+    say_how_read(console, result.network)
     if result.experts:
         show_experts(result, console)
+    if result.in_group is not None:
+        show_group(result.in_group, console)
     show_inside(result, console)
-    show_logits(result.logits, console)
+    if result.in_group is None or result.experts:
+        show_logits(result.logits, console)
+    elif result.logits.losses:
+        console.print(version_table(result.logits))
+    if result.network.answers_itself:
+        say(console, "no function was given, so the network was compared with its own answers")
     if result.film is not None:
         show_film(result.film, console)
     if result.files:
         say(console, f"written to {result.files[0].parent}")
+
+
+def found_in(result: Inspection) -> str:
+    """What was found, in a sentence."""
+    if result.snapped is None:
+        return f"{result.summary()}."
+    found = statistics(result.experts)
+    law = found["phase_residual_median"]
+    phases = "" if law is None else f", their phases obey the phase law (median error {radians(law)}),"
+    return (
+        f"{result.network.title}, {result.network.model.name}: {percent(found['common_frequency_share'], 1)} of its "
+        f"{found['alive'] - found['constant']:,} active neurons have one frequency{phases} and with every neuron "
+        f"replaced by its cosines it gets {percent(result.accuracy)} of the table right."
+    )
 
 
 def show_experts(result: Inspection, console: Console) -> None:
@@ -119,11 +151,40 @@ def show_experts(result: Inspection, console: Console) -> None:
     console.print(table)
     for name, part in parts[-len(experts) :]:
         say(console, f"{name}: {part['nearest_design']['words']}")
+    if result.accuracy_nonzero != result.accuracy:
+        say(console, f"with one cosine per block: {percent(result.accuracy_nonzero)} right where no input is zero")
+
+
+def show_group(view: GroupView, console: Console) -> None:
+    """Logits and neurons by representation, and what holds of the neurons."""
+    if view.shares is None:
+        say(console, f"logits: {view.why}")
+        return
     say(
         console,
-        f"snapped to one cosine per block: {percent(result.accuracy)} of the table right, "
-        f"{percent(result.accuracy_nonzero)} where no input is zero",
+        f"logits: {percent(view.closed_form_share, 1)} of their variance on the closed form in {view.group.title} "
+        f"(noise: {percent(view.noise_share)}), {percent(view.code_share, 1)} on codes of one representation each "
+        f"(noise: {percent(view.code_noise_share)}), {percent(view.word_share, 1)} on any function of the word's value",
     )
+    rows = sorted(view.rows()[1:], key=lambda row: -(row["logits_share"] or 0))[:MOST_REPRESENTATIONS]
+    cells = [
+        (str(row["representation"]), f"{row['kind']}, degree {row['degree']}", percent(row["logits_share"], 1),
+         "–" if row["neurons"] is None else str(row["neurons"]))
+        for row in rows
+    ]  # fmt: skip
+    console.print(text_table(("no.", "representation", "of the logits", "neurons"), cells))
+    found = view.to_json()
+    if view.neurons is not None:
+        law = (
+            ""
+            if found["law_median"] is None
+            else f", the law of their factors holds to {found['law_median']:.3f} (median; 1 is exact)"
+        )
+        say(
+            console,
+            f"neurons: {found['neurons_alive']} alive, {percent(found['one_representation_share'], 1)} of them in one "
+            f"representation{law}, {percent(found['coset_share'], 1)} constant on cosets of a subgroup",
+        )
 
 
 def show_inside(result: Inspection, console: Console) -> None:
@@ -147,14 +208,14 @@ def show_logits(view: LogitsView, console: Console) -> None:
         say(
             console,
             f"logits: {percent(view.analytical_share, 1)} of their variance on the analytical form "
-            f"({view.order} order; noise has {percent(view.templates.noise_share)}), "
-            f"{percent(view.sum_share, 1)} on the sum of places in any form",
+            f"({view.order} order; noise: {percent(view.templates.noise_share)}), "
+            f"{percent(view.sum_share, 1)} on any function of the sum of places",
         )
         say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
     if view.losses:
         console.print(version_table(view))
     if view.templates is not None and (apart := view.templates.rows_apart):
-        say(console, f"not counted: {apart:,} rows with an input that has no place in this order, as zero in a product")
+        say(console, f"left out: {apart:,} inputs without a place in this order, such as zero in a product")
 
 
 def input_shares(shares: dict[str, Any]) -> str:
@@ -166,7 +227,7 @@ def input_shares(shares: dict[str, Any]) -> str:
 
 def version_table(view: LogitsView) -> Table:
     """Loss and accuracy of the logits, of the key frequencies alone and of the rest, on each part of the table."""
-    names = {"full": "all of them", "restricted": "key frequencies alone", "excluded": "all but these"}
+    names = {"full": "as they are", "restricted": "key frequencies alone", "excluded": "without these"}
     losses, accuracies = view.losses or {}, view.accuracies or {}
     parts = [part for part in losses["full"] if part != "all"] or ["all"]
     loss = view.loss.replace("mse", "squared error")
@@ -199,7 +260,7 @@ def show_film(film: Film, console: Console) -> None:
 
 
 def radians(value: float | None) -> str:
-    return "none has phases" if value is None else f"{value:.2g} rad"
+    return "no phases" if value is None else f"{value:.2g} rad"
 
 
 def ratio(value: float | None) -> str:
@@ -209,10 +270,10 @@ def ratio(value: float | None) -> str:
 ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "order of residues": lambda part: part["order"],
     "neurons alive": lambda part: f"{part['alive']} of {part['width']}",
-    "of these constant / answer for zero": lambda part: f"{part['constant']} / {part['answer_zero']}",
+    "constant neurons / neurons for zero": lambda part: f"{part['constant']} / {part['answer_zero']}",
     "mean IPR, all / alive": lambda part: f"{ratio(part['ipr'])} / {ratio(part['ipr_alive'])}",
-    "one common frequency": lambda part: percent(part["common_frequency_share"], 1),
-    "phase law, median residual": lambda part: radians(part["phase_residual_median"]),
+    "neurons on one frequency": lambda part: percent(part["common_frequency_share"], 1),
+    "phase law, median error": lambda part: radians(part["phase_residual_median"]),
     "power in one cosine": lambda part: percent(part["power_explained"], 1),
     "frequencies used": lambda part: str(part["frequencies_used"]),
 }

@@ -74,9 +74,10 @@ def exit_code(result: CheckedNetwork) -> int:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.expression, f" mod {network.modulus}")
+    title = f"{network.expression} mod {network.modulus}"
+    heading(console, title, f": {network.width:,} hidden neurons, {result.verification.verdict}")
     console.print(experts_table(network.plan))
-    facts = {"hidden neurons": f"{network.width:,}"} | result.verification.facts()
+    facts = result.verification.facts()
     if network.settings["fraction"] is None and (words := shares_words(network.plan, network.modulus)):
         facts["share of the tables"] = words
     if not result.correct:
@@ -104,11 +105,11 @@ def shares_words(experts: tuple[ExpertPlan, ...], modulus: int) -> str:
     shares = {e.learned.task: e.learned.fraction for e in experts if e.learned is not None}
     chosen = "; ".join(f"{percent(share, 0)} of {task}" for task, share in shares.items())
     whole = [task for task, share in shares.items() if share == 1]
-    text = f"{chosen} (chosen; --fraction sets it)" if shares else ""
+    text = f"{chosen} (--fraction sets another share)" if shares else ""
     if whole:
         text += (
             f". No smaller part of the table of {' and '.join(whole)} was enough: modulo {modulus} it has too few "
-            "cells to tell the rule from others"
+            "cells to tell the rule from other rules"
         )
     return text
 

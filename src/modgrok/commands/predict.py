@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from modgrok.base.results import Result
-from modgrok.commands.common import MODULUS_KEY, heading, say
+from modgrok.commands.common import MODULUS_KEY, add_network, given_network, heading, say
 from modgrok.networks.network import Network
-from modgrok.networks.storage import load
-from modgrok.networks.verification import Prediction, predict
+from modgrok.networks.predicting import Prediction, predict
+from modgrok.networks.verification import as_network
 
 KEYS = {
     "expression": "of the network",
     **MODULUS_KEY,
     "variables": "names of the inputs",
-    "row": "the value of each",
+    "row": "the value of each input; in a group or a field, the number of the element",
     "value": "the network's answer",
-    "expected": "that of integers, or of the table; `null` where the table does not know",
+    "expected": "the right answer, from integers or from the table; `null` where the table does not have it",
+    "row_names": "the same by name",
+    "value_name": "the answer by name",
+    "expected_name": "the right answer by name, or `null`",
     "correct": "whether they agree, or `null`",
-    "margin": "correct logit − best wrong logit; where nobody knows, of the answer − the next best",
+    "margin": "correct logit − best wrong logit; where the right answer is not known, largest logit − next largest",
 }
 
 
@@ -44,12 +46,17 @@ class Answered(Result):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", type=Path, help="a .safetensors file, or the folder of a training run")
-    parser.add_argument("values", type=int, nargs="+", help="one residue for each variable")
+    add_network(parser)
+    parser.add_argument(
+        "values",
+        nargs="+",
+        help="one residue for each variable; in a group or a field one element, by its name ('(1 2 3)', 'r^2 s', "
+        "'t + 1') or its number (#17); put -- before values that begin with a minus",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Answered:
-    network = load(args.network)
+    network = as_network(given_network(args))
     found = predict(network, *args.values)
     assert isinstance(found, Prediction)
     return Answered(network, found)
@@ -61,7 +68,6 @@ def exit_code(result: Answered) -> int:
 
 def show(result: Answered, console: Console, args: argparse.Namespace) -> None:
     found, network = result.prediction, result.network
-    named = [part.name(value) for part, value in zip(network.function.inputs, found.row, strict=True)]
-    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, named, strict=True))
-    say(console, f"{network.title} at {inputs}")
+    inputs = ", ".join(f"{name} = {value}" for name, value in zip(network.variables, found.row_names, strict=True))
     heading(console, found.named(found.value), f"  ({found.judgement}, margin {found.margin:.4g})")
+    say(console, f"{network.title} at {inputs}")

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-from modgrok.commands import COMMANDS
+from modgrok.commands import COMMANDS, EXAMPLES
 
 Keys = Mapping[str, str]
 
@@ -36,9 +36,12 @@ PAGES = {
     "compile": "exact.md",
     "classify": "classify.md",
     "check": "classify.md",
+    "tasks": "tasks.md",
     "train": "training.md",
     "inspect": "inspect.md",
     "census": "census.md",
+    "dataset": "dataset.md",
+    "zoo": "zoo.md",
     "bench": "training.md",
     "mix": "mix.md",
     "sweep": "sweep.md",
@@ -72,6 +75,7 @@ def section(command: str) -> Iterator[str]:
     yield f"## {command}"
     yield f"{purpose[0].upper()}{purpose[1:]}.{more}"
     yield f"```\n{usage(parser)}\n```"
+    yield f"For example: `{EXAMPLES[command]}`"
     if parser.epilog:
         yield f"```\n{parser.epilog.strip()}\n```"
     yield table("argument", {form(action): meaning(action, parser.prog) for action in parser._actions})

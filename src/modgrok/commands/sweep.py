@@ -9,9 +9,10 @@ from typing import Any
 from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, given_function, heading, say
+from modgrok.commands import PROVENANCE_KEY
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, add_structures, given_function, say
 from modgrok.experiments.elsewhere import WHERE
-from modgrok.experiments.sweep_plan import plan_of, read_values
+from modgrok.experiments.sweep_plan import plan_of, read_values, within
 from modgrok.experiments.sweep_result import Sweep, cells, headings
 from modgrok.experiments.sweeps import default_folder, run_plan
 from modgrok.training.settings import SETTINGS
@@ -28,13 +29,15 @@ KEYS = {
     "(of the rows)",
     "best": "the one of these with the best median",
     "words": "what was found, in words",
-    "compilations": "training programs that this sitting compiled: one for all settings that are traced",
+    "compilations": "training programs compiled in this call: one for all settings that are traced",
     **SECONDS_KEY,
     **FILES_KEY,
+    **PROVENANCE_KEY,
 }
 EPILOG = """\
-A setting takes one value, several with commas (0.5,1,2), or a range: 0.001:0.1:8log has eight values evenly spaced
-in their logarithm, 0.2:0.8:4 four evenly spaced ones. A sweep that was stopped goes on when it is called again."""
+A setting takes one value, several separated by commas (0.5,1,2), or a range:
+0.2:0.8:4 is four evenly spaced values, 0.001:0.1:8log is eight on a logarithmic
+scale. A sweep that was stopped goes on when the command is called again."""
 
 
 SWEPT = [each for each in SETTINGS.values() if each.name != "snapshots"]
@@ -44,13 +47,16 @@ SWEPT = [each for each in SETTINGS.values() if each.name != "snapshots"]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("expression", nargs="?", help='the function, for example "n1 n2"')
-    parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97; or several")
+    parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97, or several")
+    add_structures(parser)
     parser.add_argument("--table", type=Path, metavar="FILE", help="a table of values instead: .csv, .npy or .parquet")
     add_settings(parser)
-    parser.add_argument("--seeds", type=int, default=1, metavar="N", help="trainings of every combination (default 1)")
+    parser.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="train every combination with N seeds (default 1)"
+    )
     parser.add_argument("--keep-weights", action="store_true", help="keep the trained networks")
     parser.add_argument("--ray", metavar="WHERE", help=WHERE)
-    parser.add_argument("--out", type=Path, help="folder of the sweep; by default one under sweeps/, named by the plan")
+    parser.add_argument("--out", type=Path, help="folder of the sweep (default: one under sweeps/, named by the plan)")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -74,14 +80,15 @@ def values_of(args: argparse.Namespace) -> dict[str, Any]:
 
 def run(args: argparse.Namespace, console: Console) -> Sweep:
     values = values_of(args)
-    plan = plan_of(given_function(args, "sweep"), values.pop("mod", None), args.seeds, **values)
+    function = within(given_function(args, "sweep"), values.get("mod"), args.group, args.field)
+    plan = plan_of(function, values.pop("mod", None), args.seeds, **values)
     folder = args.out or default_folder(plan)
     return run_plan(plan, folder, keep_weights=args.keep_weights, ray=args.ray, live=True)
 
 
 def show(result: Sweep, console: Console, args: argparse.Namespace) -> None:
-    heading(console, result.title, result.heading.removeprefix(result.title))
+    console.print(result.words, style="bold")
+    say(console, result.heading)
     print_table(console, text_table(headings(result), [cells(each) for each in result.medians]))
-    say(console, result.words)
     programs = f"{result.compilations} program{'s' * (result.compilations != 1)} compiled"
     say(console, f"{programs}, {result.seconds:.1f} s; everything is in {result.folder}")

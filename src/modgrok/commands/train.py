@@ -10,15 +10,18 @@ from typing import Any
 
 from rich.console import Console
 
+from modgrok.answers.classifying import classify
 from modgrok.base import interrupts
 from modgrok.base.errors import InputError
-from modgrok.commands import sweep
-from modgrok.commands.common import FILES_KEY, add_function, given_function, heading, say
+from modgrok.commands import PROVENANCE_KEY, sweep
+from modgrok.commands.common import FILES_KEY, add_function, given_function, how_read, say, structure_given
 from modgrok.experiments.sweep_plan import seeds_of
 from modgrok.experiments.sweep_result import Sweep
 from modgrok.experiments.sweeps import default_folder as sweep_folder
 from modgrok.experiments.sweeps import run_plan
 from modgrok.training.config import TrainConfig
+from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
+from modgrok.training.ensemble import check_memory
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
 from modgrok.training.run import Run
@@ -34,20 +37,23 @@ RUN_KEYS = {
     "reused": "whether the run had been finished before",
     "step": "the last step",
     "final": f"the metrics there: {', '.join(f'`{name}`' for name in Metrics._fields)}",
-    "memorised_at": "first measured step with 99 % of the training rows right, or `null`",
-    "grokked_at": "first measured step with 99 % of the test rows right, or `null`",
+    "memorised_at": "first measured step with 99 % of the training set right, or `null`",
+    "grokked_at": "first measured step with 99 % of the test set right, or `null`",
     "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`",
     "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
-    "train_rows": "rows trained on",
-    "test_rows": "rows tested on",
+    "train_rows": "inputs in the training set",
+    "test_rows": "inputs in the test set",
     "unknown_cells": "cells of a table whose values are not known; the network predicts them",
-    "seconds": "how long the last sitting trained, without compilation",
-    "steps_per_second": "in the last sitting",
+    "seconds": "how long it trained, without compilation; of a run that was resumed, since then",
+    "steps_per_second": "in that time",
     "device": "what it was trained on",
-    "diagnosis": "`outcome` (grokked, fitted, diverged, collapsed, improving, memorised, underfit) and `text`; `null` "
-    "where Ctrl-C or SIGTERM stopped the run before its first measurement",
-    "expected_accuracy": "the test accuracy that the training loss alone stands for: `value`, `low`, `high`, "
-    "`reason`, `source`; the numbers are `null` where the loss law was not measured",
+    "diagnosis": f"how it ended: `outcome` ({', '.join(OUTCOMES)}), `because` (the likely cause), `advice`, and all of "
+    "it as `text`; `go_on_to`, the step to continue to if that is the advice, or `null`; `expectation`, the test "
+    "accuracy expected from the training loss alone, in words, or empty. `null` where Ctrl-C or SIGTERM stopped the "
+    "run before its first measurement",
+    "expected_accuracy": "the test accuracy expected from the training loss alone: `value`, `low`, `high`, `reason`, "
+    "`source`; the numbers are `null` where the loss law was not measured",
+    **PROVENANCE_KEY,
 } | FILES_KEY
 KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
 
@@ -68,23 +74,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                 help=each.full_help,
             )
     parser.add_argument(
-        "--seeds", type=int, metavar="N", help="train so many seeds at once, from --seed on: a sweep (docs/sweep.md)"
+        "--seeds", type=int, metavar="N", help="train N seeds at once, starting at --seed: a sweep (docs/sweep.md)"
     )
-    parser.add_argument("--out", type=Path, help="folder of the run; by default one under runs/, named by the settings")
+    parser.add_argument("--out", type=Path, help="folder of the run (default: one under runs/, named by the settings)")
     parser.add_argument(
-        "--log", choices=tuple(LOGS), help="write the metrics for this tool into the folder, too; needs its extra"
+        "--log", choices=tuple(LOGS), help="also write the metrics for this tool into the folder; needs its extra"
     )
-    parser.add_argument("--resume", type=Path, metavar="RUN", help="go on with the run in this folder")
+    parser.add_argument("--resume", type=Path, metavar="RUN", help="continue the run in this folder")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that is in the folder")
     parser.add_argument(
-        "--checkpoint-seconds", type=float, default=10.0, help="least time between checkpoints (default 10)"
+        "--checkpoint-seconds", type=float, default=10.0, help="seconds between checkpoints, at least (default 10)"
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
     config, folder = config_and_folder(args)
     if args.seeds is not None:
-        return many_seeds(args, config)
+        return many_seeds(args, config, console)
     with interrupts.stop_on_interrupt() as stop:
         return train_config(
             config,
@@ -97,12 +103,16 @@ def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
         )
 
 
-def many_seeds(args: argparse.Namespace, config: TrainConfig) -> Sweep:
+def many_seeds(args: argparse.Namespace, config: TrainConfig, console: Console) -> Sweep:
     """The sweep that has nothing but seeds to vary."""
     if args.resume or args.overwrite or config.snapshots or args.log:
         raise InputError("--seeds makes a sweep: without --resume (call it again), --overwrite, --snapshots and --log")
     plan = seeds_of(config, args.seeds)
-    return run_plan(plan, args.out or sweep_folder(plan), live=True)
+    folder = args.out or sweep_folder(plan)
+    check_memory(config.task().shape)  # nothing is said of what cannot be trained
+    if args.out is None:
+        say(console, f"{args.seeds} seeds are a sweep; it is written to {folder} (--out for another folder)")
+    return run_plan(plan, folder, live=True)
 
 
 def exit_code(result: Run | Sweep) -> int:
@@ -113,11 +123,11 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     """What the command line asks for: a new experiment, or one that goes on, with more steps perhaps."""
     given = {name: getattr(args, name) for name in SETTINGS if hasattr(args, name)}
     if args.resume is not None:
-        function = (args.expression, args.table, args.mod)
-        if set(given) - {"steps"} or args.out or args.overwrite or function != (None, None, None):
+        function = (args.expression, args.table, args.mod, args.group, args.field)
+        if set(given) - {"steps"} or args.out or args.overwrite or any(part is not None for part in function):
             raise InputError("--resume takes every setting from the run; only --steps may be given with it")
         return replace(load_config(args.resume), **given), args.resume
-    config = TrainConfig.of(given_function(args, "train"), args.mod, **given)
+    config = TrainConfig.of(given_function(args, "train"), args.mod, **structure_given(args), **given)
     return config, args.out or default_folder(config)
 
 
@@ -132,32 +142,33 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
     if isinstance(result, Sweep):
         sweep.show(result, console, args)
         return
-    final, config = result.final, result.config
-    heading(console, result.title, f", {result.about}")
-    say(console, f"step {result.step}, {result.steps_per_second:.1f} steps/s")
+    final, config, told = result.final, result.config, result.diagnosis
+    if told is not None:
+        console.print(told.text, style="bold")
+        if told.outcome == "memorised" and config.function.cells <= LARGEST_ASKED:
+            say(console, " ".join(classify(config.function, fraction=config.fraction, effort=ASKED).answer))
+    say(console, f"{result.title}, {result.about}, step {result.step}, {result.steps_per_second:.1f} steps/s")
+    if read := how_read(args, config.function):
+        say(console, f"read as {read}")
     console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))
     if isfinite(final["ipr"]):
-        blocks = ", ".join(result.ipr_blocks)
-        say(
-            console,
-            f"mean IPR {final['ipr']:.3f}, of the living {final['ipr_alive']:.3f} ({result.residue_order.name} order; "
-            f"{blocks}); {final['alive']} of {config.width} neurons alive",
-        )
+        alive = f"{final['alive']} of {config.width} neurons alive"
+        some = f" (mean IPR {final['ipr_alive']:.3f})" if final["alive"] < config.width else ""
+        order = f"{result.residue_order.name} order; {', '.join(result.ipr_blocks)}"
+        say(console, f"mean IPR {final['ipr']:.3f} ({order}); {alive}{some}")
     else:
-        say(console, "no IPR: in no order of the residues are the weights for this function waves")
-    if result.diagnosis is not None:
-        say(console, result.diagnosis.text)
-        text = result.expected.summary()
-        say(console, f"{text[0].upper()}{text[1:]}.")
+        say(console, "no IPR: the weights for this function are waves in no order of the residues")
+    if told is not None and told.expectation:
+        say(console, told.expectation)
     if result.snapshots:
         say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
     if unknown := result.unknown_cells:
         where = f"mg.load({str(result.folder)!r}).table()"
-        say(console, f"{unknown:,} cells are unknown and took no part; {where} predicts them.")
+        say(console, f"{unknown:,} unknown cells were left out of both sets; {where} predicts them.")
     if not result.finished:
-        say(
-            console,
-            f"Stopped before its {config.steps} steps; go on with: modgrok train --resume {result.folder}",
-        )
-    reused = "; it had finished before, train again with --overwrite" if result.reused else ""
+        going = "go on with" if told is None or told.go_on_to is not None else "to continue all the same"
+        say(console, f"Stopped before its {config.steps} steps; {going}: modgrok train --resume {result.folder}")
+    elif told is not None and told.go_on_to is not None:
+        say(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
+    reused = "; it was finished already (--overwrite trains it again)" if result.reused else ""
     say(console, f"Everything is in {result.folder}{reused}")

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import FILES_KEY, NETWORK_KEYS, SECONDS_KEY, VERIFICATION_KEYS, CheckedNetwork, heading
-from modgrok.networks.storage import load
-from modgrok.networks.verification import verify
+from modgrok.commands.common import (
+    FILES_KEY,
+    NETWORK_KEYS,
+    SECONDS_KEY,
+    VERIFICATION_KEYS,
+    CheckedNetwork,
+    add_network,
+    given_network,
+    heading,
+    say_how_read,
+)
+from modgrok.networks.verification import as_network, verify
 
 KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("network", type=Path, help="a .safetensors file, or the folder of a training run")
-    parser.add_argument("--sample", type=int, metavar="N", help="check N random rows instead of the whole table")
+    add_network(parser)
+    parser.add_argument("--sample", type=int, metavar="N", help="check N random inputs instead of the whole table")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample (default 0)")
 
 
 def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
-    network = load(args.network)
+    network = as_network(given_network(args))
     with progress_bar(console, "checking rows") as progress:
         found = verify(network, sample=args.sample, seed=args.seed, progress=progress)
     return CheckedNetwork(network, found, found.seconds)
@@ -41,5 +49,6 @@ def csv_rows(result: CheckedNetwork) -> list[dict[str, Any]]:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.title, f", {network.method} {network.model.name}")
+    heading(console, network.title, f", {network.method} {network.model.name}: {result.verification.verdict}")
+    say_how_read(console, network)
     console.print(facts_table(result.verification.facts()))

@@ -1,0 +1,102 @@
+"""modgrok decompile: which function a network computes, by which waves, and a closed-form twin of it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from modgrok.base.printing import text_table
+from modgrok.base.progress import line_every_few_seconds
+from modgrok.base.results import percent
+from modgrok.commands.common import FILES_KEY, add_network, given_network, heading, say, say_how_read
+from modgrok.inspection.decompiling import Decompiled
+from modgrok.recognition.recognising import Tried
+from modgrok.training.decompiling import decompile, write_decompiled
+
+KEYS = {
+    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
+    "modulus": "how many classes the network has",
+    "formula": "the formula of its answers; `null` where there is none",
+    "family": "where that was found: `sums`, `products`, `groups`, `polynomials of degree 2`, …",
+    "group": "over which group it is h(g1 · g2), where that is known",
+    "why": "why there is no formula, else `null`",
+    "share": "share of the inputs on which the formula is right",
+    "log10_chance": "a bound on the probability, as a power of ten, that random answers get so good a formula of the "
+    "family",
+    "tried": "for each family that was tried `family`, `formula` (its best), `right` (inputs on which it is), `needed` "
+    "(how many rule out chance; `null` where no number would), `counted` (the inputs that count: fewer than all where "
+    "the formula does not read every variable) and `log10_formulas` (how many formulas the family has)",
+    "wrong_rows": "numbers of the inputs on which the network differs from the formula",
+    "order": "the order of residues in which its waves are waves: `additive`, `multiplicative`, `witness`, or `group`",
+    "waves": "key frequencies, strongest first: `frequency`, `amplitude`, `share` (of the logits' variance), and over "
+    "groups `representation` (its kind and degree; `frequency` is then its number)",
+    "logits": "what the logits compute, as in `inspect`: `analytical_share`, `restricted_loss`, `excluded_loss`, …",
+    "neuron_waves": "an object for each hidden neuron: `layer`, `neuron`, `frequency` (or `representation`), "
+    "`left_over` (share of the neuron that its waves do not explain), and an amplitude and a phase for each part; "
+    "`null` where none are known",
+    "twin": "the closed-form network: `made_of` (`neurons` or `logits`), `width`, `wave_count`, `agreement` (share of "
+    "inputs on which both give the same answer), `original_errors`, `twin_errors`, `both_err`, `same_error` (inputs on "
+    "which both give the same wrong answer); `null` where there is none",
+    "no_twin": "why there is none, else `null`",
+    "paragraph": "all of it in words",
+} | FILES_KEY
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_network(parser)
+    parser.add_argument(
+        "--out",
+        type=Path,
+        help="folder for the twin, the figure, neurons and numbers (default: beside the network)",
+    )
+
+
+def run(args: argparse.Namespace, console: Console) -> Decompiled:
+    with line_every_few_seconds(console, lambda: "reading the network back"):
+        found = decompile(given_network(args))
+        return write_decompiled(found, args.out or default_folder(args.network))
+
+
+def default_folder(path: Path) -> Path:
+    """RUN/decompiled for a run folder, NET-decompiled for NET.safetensors."""
+    return path / "decompiled" if path.is_dir() else path.with_name(f"{path.stem}-decompiled")
+
+
+def show(result: Decompiled, console: Console, args: argparse.Namespace) -> None:
+    heading(console, result.formula or "no formula", f", {result.network.model.name}")
+    say_how_read(console, result.network)
+    say(console, result.paragraph())
+    if result.formula is None and result.recognised.tried:
+        rows = [
+            (each.family, each.formula, rows_right(each, result), "–" if each.needed is None else f"{each.needed:,}")
+            for each in result.recognised.tried
+        ]
+        console.print(text_table(("tried", "best formula", "inputs right", "chance ends at"), rows))
+    if result.waves:
+        headings = ("wave", "amplitude", "share of variance")
+        console.print(text_table(headings, [wave_row(wave) for wave in result.waves[:SHOWN_WAVES]]))
+        if (more := len(result.waves) - SHOWN_WAVES) > 0:
+            say(console, f"and {more} more")
+    if len(wrong := result.recognised.wrong_inputs):
+        shown = ", ".join(f"{row}" for row in wrong[:SHOWN_ERRORS])
+        say(console, f"it is wrong at {shown}{', …' if len(wrong) > SHOWN_ERRORS else ''}")
+    if result.files:
+        say(console, f"written to {result.files[0].parent}")
+
+
+def rows_right(tried: Tried, result: Decompiled) -> str:
+    """How many; and of how many, where a formula of fewer inputs was counted on these alone."""
+    every = tried.counted == result.recognised.answers.size
+    return f"{tried.right:,}" + ("" if every else f" of {tried.counted:,}")
+
+
+def wave_row(wave: dict[str, Any]) -> tuple[str, str, str]:
+    name = str(wave.get("representation", wave["frequency"]))
+    return name, f"{wave['amplitude']:.3g}", percent(wave["share"], 1)
+
+
+SHOWN_ERRORS, SHOWN_WAVES = 8, 8
+"""How many of the inputs with wrong answers, and of the waves, are printed; --json has them all."""
