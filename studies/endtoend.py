@@ -22,9 +22,11 @@ from modgrok.algebra.expression import read
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.progress import Progress
+from modgrok.base.provenance import merged
 from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
+from modgrok.reproduction.evidence import Parts, fingerprint
 from modgrok.reproduction.item import Effort, ItemResult, Values, Verdict
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
@@ -38,11 +40,12 @@ from studies.endtoend_control import (
     FOUR,
     PERTURBED,
     Finished,
+    control_parts,
     control_row,
     control_table,
+    stored_controls,
     train_controls,
 )
-from studies.resuming import Parts
 from studies.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 
 ORDER = (*TABLE1, *PERTURBED)
@@ -123,7 +126,8 @@ def compute(effort: Effort) -> ItemResult:
     chosen = studies(effort)
     if effort.everything and jax.default_backend() == "cpu":
         effort.say("The full study takes minutes on a GPU and many hours on a few cores; finished polynomials are kept")
-    parts = Parts(effort.folder / "endtoend-parts.json" if effort.folder else None)
+    made_by = fingerprint("endtoend", "full" if effort.everything else "standard")
+    parts = Parts(effort.folder / "endtoend-parts.json" if effort.folder else None, made_by, effort.say)
     begun = time.perf_counter()
     for k, study in enumerate(chosen):
         late = effort.time_limit is not None and time.perf_counter() - begun > effort.time_limit
@@ -137,7 +141,10 @@ def compute(effort: Effort) -> ItemResult:
     if not finished:
         raise InputError(f"no polynomial was finished within {effort.time_limit:g} seconds; give a longer --time-limit")
     end = None if effort.time_limit is None else begun + effort.time_limit
-    return report(finished, train_controls(effort.folder, end=end) if effort.everything else [])
+    if not effort.everything:
+        return replace(report(finished, []), provenance=parts.made())
+    controls = train_controls(effort.folder, end=end, say=effort.say)
+    return replace(report(finished, controls), provenance=merged(parts.made(), control_parts(effort.folder).made()))
 
 
 # ------------------------------------------------------------------------------------------ one polynomial
@@ -340,7 +347,8 @@ def table_row(text: str, modulus: int, curves: list[Values]) -> Values:
 
 def stored_result(folder: Path) -> ItemResult:
     """The result in a folder, with the control studies there; nothing is trained."""
-    return with_controls(ItemResult.from_json(read_json(folder / "endtoend.json")), train_controls(folder, end=0))
+    stored, (controls, made) = ItemResult.from_json(read_json(folder / "endtoend.json")), stored_controls(folder)
+    return replace(with_controls(stored, controls), provenance=merged(stored.provenance, made))
 
 
 def condensed(result: ItemResult) -> ItemResult:

@@ -22,7 +22,9 @@ import numpy as np
 
 from modgrok.algebra.expression import read
 from modgrok.base.progress import Progress, Say
+from modgrok.base.provenance import Made
 from modgrok.networks.models import CircuitModel
+from modgrok.reproduction.evidence import Parts, fingerprint
 from modgrok.reproduction.item import ItemTable, Values
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.separable.measures.redundancy import redundancy, twins_and_guesses
@@ -32,7 +34,6 @@ from modgrok.training.diagnosis import LEARNED
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.mixture import shortest_plan
 from modgrok.training.steps import Shape
-from studies.resuming import Parts
 from studies.starts import circuit_model, random_circuit
 
 PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")
@@ -212,9 +213,8 @@ Finished = tuple[ControlStudy, list[Values]]
 
 
 def train_controls(folder: Path | None, *, end: float | None = None, say: Say = lambda text: None) -> list[Finished]:
-    """The control studies that are stored in a folder, or could be begun before `end` (of `perf_counter`)."""
-    parts = Parts(folder / STORE if folder else None)
-    found = []
+    """The control studies that count in a folder, or could be begun before `end` (of `perf_counter`)."""
+    parts, found = control_parts(folder, say), []
     for study in STUDIES:
         if parts.get(study.key()) is None and (end is None or time.perf_counter() < end):
             parts.add(study.key(), run_study(study))
@@ -222,6 +222,18 @@ def train_controls(folder: Path | None, *, end: float | None = None, say: Say = 
         if (entries := parts.get(study.key())) is not None:
             found.append((study, entries))
     return found
+
+
+def control_parts(folder: Path | None, say: Say = lambda text: None) -> Parts:
+    """The control studies in a folder that were made by this code here."""
+    return Parts(folder / STORE if folder else None, fingerprint("endtoend", "full"), say)
+
+
+def stored_controls(folder: Path) -> tuple[list[Finished], Made]:
+    """The control studies that are stored in a folder, whatever made them, and where they come from."""
+    parts = Parts(folder / STORE)
+    found = [(study, entries) for study in STUDIES if (entries := parts.get(study.key())) is not None]
+    return found, parts.made()
 
 
 COLUMNS = {

@@ -38,9 +38,10 @@ def level(curves: Curves, column: str, until: float = np.inf) -> float:
 def learned_at(curves: Curves) -> int | None:
     """The first step at which the level of the test accuracy is 99 %."""
     values = np.asarray(curves["test_accuracy"])
-    levels = [np.median(values[max(0, k - POINTS + 1) : k + 1]) for k in range(len(values))]
-    passed = np.flatnonzero(np.array(levels) >= LEARNED)
-    return int(curves["step"][passed[0]]) if passed.size else None
+    if not (values >= LEARNED).any():
+        return None
+    ends = range(1, len(values) + 1)
+    return next((int(curves["step"][k - 1]) for k in ends if np.median(values[:k][-POINTS:]) >= LEARNED), None)
 
 
 def outcome_of(curves: Curves, usual_steps: int) -> Outcome:

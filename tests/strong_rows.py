@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 ACCURACY = {"n1 + n2": 1.0, "n1 n2": 1.0, "(2n1 + 3n2)^4": 1.0, "(2n1 + 3n2)^4 - n1^2": 0.05}
 """A sum, a product, a polynomial in the class and one that is not, modulo 23."""
 
 
+def network(setting: str, polynomial: str, accuracies: list[float], **known: Any) -> dict[str, Any]:
+    """A network that is measured every ten steps; training and test loss are 1 - accuracy."""
+    losses = 1 - np.array(accuracies) + 0.001 * known["seed"]
+    return {
+        "setting": setting,
+        "modulus": 23,
+        "polynomial": polynomial,
+        "fraction": 0.5,
+        "weight_decay": 1.0,
+        "init_scale": 0.5,
+        "steps": 10,
+        "width": 8,
+        "beside": 16,
+        "room": 264,
+        "device": "cpu",
+        "curves": {
+            "step": 10 * np.arange(1, len(accuracies) + 1),
+            "train_loss": losses,
+            "test_loss": losses,
+            "train_accuracy": np.ones(len(accuracies)),
+            "test_accuracy": np.array(accuracies),
+        },
+        **known,
+    }
+
+
 def strong_rows(
-    setting: str,
-    accuracies: dict[str, float] | None = None,
-    *,
-    rate: float = 0.01,
-    seeds: int = 2,
-    steps: int = 10,
-    fraction: float = 0.5,
+    setting: str, accuracies: dict[str, float] | None = None, *, rate: float = 0.01, seeds: int = 2
 ) -> list[dict[str, Any]]:
-    """A row for each polynomial and seed; a lower training loss where the accuracy is higher."""
+    """The networks of a first look with one variant, by the accuracies of polynomials after the usual ten steps."""
     return [
-        {
-            "setting": setting,
-            "modulus": 23,
-            "polynomial": polynomial,
-            "seed": seed,
-            "fraction": fraction,
-            "learning_rate": rate,
-            "weight_decay": 1.0,
-            "steps": steps,
-            "width": 8,
-            "train_loss": 1 - accuracy + 0.001 * seed,
-            "test_loss": 1.0,
-            "train_accuracy": 1.0,
-            "test_accuracy": accuracy,
-            "seconds": 1.0,
-            "device": "cpu",
-        }
+        network(setting, polynomial, [accuracy], seed=seed, learning_rate=rate)
         for polynomial, accuracy in (ACCURACY | (accuracies or {})).items()
         for seed in range(seeds)
     ]
@@ -49,25 +55,6 @@ def strong_points(
     rate: float = 0.01,
     seed: int = 0,
     fraction: float = 0.5,
-    every: int = 10,
 ) -> list[dict[str, Any]]:
-    """The curve of one network of a second look: a point every so many steps; the test loss is 1 - accuracy."""
-    return [
-        {
-            "setting": setting,
-            "modulus": 23,
-            "polynomial": polynomial,
-            "seed": seed,
-            "fraction": fraction,
-            "learning_rate": rate,
-            "weight_decay": 1.0,
-            "width": 8,
-            "step": every * (k + 1),
-            "device": "cpu",
-            "train_loss": 0.1,
-            "test_loss": 1 - accuracy,
-            "train_accuracy": 1.0,
-            "test_accuracy": accuracy,
-        }
-        for k, accuracy in enumerate(accuracies)
-    ]
+    """One network of a later look."""
+    return [network(setting, polynomial, accuracies, seed=seed, learning_rate=rate, fraction=fraction)]
