@@ -2,11 +2,15 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+INTEROP ?= .venv-interop
+RELEASE ?= .venv-release
+OUTSIDE ?= .venv-outside
 POLYNOMIAL := 2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3
 
-.PHONY: install dev demo test browser test-slow hostile check docs notebooks lock clean
+.PHONY: install dev demo test browser interop interop-install dataset-check test-slow hostile check docs notebooks lock \
+  clean build release-check wheel-check test-newest docs-publish publish
 
-# What users need: the package with its extras census, explore and onnx.
+# What users need: the package with its extras census and onnx.
 install: $(VENV)/.installed
 
 # What contributors need: that, and all that tests and checks run on.
@@ -41,8 +45,9 @@ IMPORT_COMMANDS := import importlib, pkgutil, modgrok.commands as all; \
 # `pip config list` prints both kinds, PIP_* first, in lines like global.index-url='...', with \n between several.
 # All places are searched, as pip does: the hashes of the lock files refuse everything that is not ours.
 told = $(1)="$${$(1):-$$($(BIN)/python -m pip config list | sed -n "s/\\\\n/ /g; s/.*\.$(2)='\(.*\)'/\1/p" | head -n 1)}"
-UV = $(call told,UV_DEFAULT_INDEX,index-url) $(call told,UV_INDEX,extra-index-url) \
-  UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true $(BIN)/uv
+UV_SETTINGS = $(call told,UV_DEFAULT_INDEX,index-url) $(call told,UV_INDEX,extra-index-url) \
+  UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true
+UV = $(UV_SETTINGS) $(BIN)/uv
 
 # The main commands one after the other, and the report; what they write stays in demo/.
 demo: install
@@ -77,6 +82,29 @@ test: check
 browser: dev
 	$(BIN)/python -m pytest -m "browser and not slow" tests/browser tests/test_explorer_end.py
 
+# Other people's tools: networks of torch in, ours out to torch, TransformerLens and nnsight, in an environment of their own.
+interop: interop-install
+	$(INTEROP)/bin/python -m pytest -m interop tests/interop
+
+interop-install: $(INTEROP)/.installed
+
+$(INTEROP)/.installed: requirements-interop.lock $(VENV)/.installed
+	@$(PYTHON) -m venv $(INTEROP)
+	@$(call told,UV_FIND_LINKS,find-links) $(UV) pip install --quiet --python $(INTEROP)/bin/python --require-hashes \
+	  -r requirements-interop.lock || { echo "torch for CPUs cannot be had: tell pip where PyTorch's wheels for CPUs are"; exit 1; }
+	@$(UV) pip install --quiet --python $(INTEROP)/bin/python --no-deps -e .
+	@touch $@
+
+# The published data set, built here and read where modgrok is not installed: by datasets, mlcroissant and DuckDB.
+dataset-check: install $(OUTSIDE)/.installed
+	$(BIN)/modgrok dataset build --out .cache/dataset
+	$(OUTSIDE)/bin/python tests/outside/dataset_check.py .cache/dataset
+
+$(OUTSIDE)/.installed: requirements-outside.lock $(VENV)/.installed
+	@$(PYTHON) -m venv $(OUTSIDE)
+	@$(UV) pip install --quiet --python $(OUTSIDE)/bin/python --require-hashes -r requirements-outside.lock
+	@touch $@
+
 test-slow: dev
 	$(BIN)/python -m pytest -m slow
 
@@ -93,11 +121,12 @@ check: dev
 	$(BIN)/ruff format --check $(PYTHON_FILES)
 	$(BIN)/mypy
 
-PYTHON_FILES := src studies tests benchmarks notebooks mkdocs_examples.py
+PYTHON_FILES := src studies tests benchmarks notebooks release mkdocs_examples.py
 
 # The documentation as a site that needs no network, in site/; broken links are errors.
 docs: $(VENV)/.extra-docs
 	$(BIN)/zensical build --strict --clean
+	$(BIN)/python benchmarks/share_pages.py site/shared
 	@echo "$(CURDIR)/site/index.html"
 
 # Every notebook from beginning to end (two minutes on two cores); it lies beside its script afterwards, with its figures.
@@ -109,18 +138,65 @@ $(VENV)/.extra-%: requirements-%.lock $(VENV)/.installed
 	@$(call installed,--require-hashes -r $<)
 	@touch $@
 
+# The wheel and the source distribution, in dist/.
+build: install
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+# Everything that must be right before a release: the data set, files one by one (release/check.py has the list), and the
+# wheel in an empty environment with every command's first example. Some minutes on two cores.
+release-check: build dataset-check $(RELEASE)/.installed
+	$(RELEASE)/bin/python release/check.py
+	$(UV_SETTINGS) $(BIN)/python release/wheels.py dist/*.whl --resolution requirements-dev.lock
+
+# By pip alone, so that what signs and uploads a release has nothing else beside it.
+$(RELEASE)/.installed: requirements-release.lock
+	@$(PYTHON) -m venv $(RELEASE)
+	@$(RELEASE)/bin/python -m pip install -qq --require-hashes -r requirements-release.lock
+	@touch $@
+
+# The wheel on each of PYTHONS, with the lowest versions that pyproject.toml allows and with the newest that there are;
+# some minutes for each pair.
+wheel-check: build
+	$(UV_SETTINGS) $(BIN)/python release/wheels.py dist/*.whl $(PYTHONS:%=--python %) --resolution $(RESOLUTIONS)
+
+PYTHONS := $(PYTHON)
+RESOLUTIONS := lowest-direct highest
+
+# All tests with the newest versions of everything, whatever the lock files say.
+test-newest: install
+	$(PYTHON) -m venv .venv-newest
+	$(UV) pip install --quiet --python .venv-newest/bin/python --upgrade --resolution highest --group build -e ".[dev]"
+	PYTHONDONTWRITEBYTECODE= .venv-newest/bin/python -m pytest -n auto --dist loadfile
+
+# The site as a folder of its version on the branch gh-pages, beside those of other versions (release/pages.py).
+docs-publish: docs notebooks
+	$(BIN)/python release/pages.py --version $(DOCS_VERSION) --push
+
+DOCS_VERSION := main
+
+# What is in dist/, signed and uploaded by the workflow of a release, which alone has the right to (.github/workflows).
+publish: $(RELEASE)/.installed
+	$(RELEASE)/bin/pypi-attestations sign dist/*
+	$(RELEASE)/bin/twine upload --non-interactive --attestations dist/*
+
 # Brings the lock files in line with pyproject.toml, for all supported Pythons and platforms, with hashes. Versions that
 # still fit stay; `make lock LOCK=--upgrade` takes the newest. uv asks its own index only, never pip's extra ones: a
 # mirror that holds some platforms' files would leave the hashes of the others out.
 lock: install
 	$(COMPILE) --group uv -o requirements-uv.lock
-	$(COMPILE) --extra census --extra explore --extra onnx --group build pyproject.toml -o requirements.lock
+	$(COMPILE) --group release -o requirements-release.lock
+	$(COMPILE) --extra census --extra onnx --group build pyproject.toml -o requirements.lock
 	$(COMPILE) --extra dev --group build --constraint requirements.lock pyproject.toml -o requirements-dev.lock
 	$(COMPILE) --extra docs --constraint requirements-dev.lock pyproject.toml -o requirements-docs.lock
 	$(COMPILE) --extra notebooks --constraint requirements-dev.lock pyproject.toml -o requirements-notebooks.lock
+	$(call told,UV_FIND_LINKS,find-links) $(COMPILE) --extra onnx --group interop --group build \
+	  --constraint requirements-dev.lock pyproject.toml -o requirements-interop.lock
+	$(COMPILE) --group outside -o requirements-outside.lock
 
 COMPILE = UV_SYSTEM_CERTS=true $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-annotate \
   --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet $(LOCK)
 
 clean:
-	rm -rf $(VENV) demo site .cache notebooks/*.ipynb .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP) $(OUTSIDE) $(RELEASE) .venv-newest dist build release/node_modules demo site .cache \
+	  notebooks/*.ipynb .mypy_cache .ruff_cache .pytest_cache .hypothesis

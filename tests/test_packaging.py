@@ -21,7 +21,8 @@ import modgrok
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "modgrok"
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, GROUPS = PYPROJECT["project"], PYPROJECT["dependency-groups"]
 LOCKS = tuple(sorted(path.name for path in ROOT.glob("requirements*.lock")))
 
 
@@ -80,7 +81,8 @@ def test_the_wheel_holds_the_whole_package_and_no_more(installed):
     names = set(zipfile.ZipFile(installed.wheel).namelist())
     described = {name for name in names if name.startswith(f"modgrok-{modgrok.__version__}.dist-info/")}
     assert names - described == source_files()
-    assert f"modgrok-{modgrok.__version__}.dist-info/licenses/LICENSE" in described
+    licences = {name.rpartition("/")[2] for name in described if "/licenses/" in name}
+    assert licences == {"LICENSE", *(path.name for path in SOURCE.rglob("LICENSE-*"))} and "LICENSE-Inter" in licences
     data = {"modgrok/py.typed", "modgrok/loss_law/calibration.json", "modgrok/reproduction/recorded/table2.json"}
     assert data <= names
 
@@ -147,15 +149,19 @@ def test_lock_files_pin_everything_by_hash_and_name_no_place(lock):
 
 def test_lock_files_hold_what_the_project_asks_for():
     extras = PROJECT["optional-dependencies"]
-    asked = {"requirements.lock": PROJECT["dependencies"] + extras["census"] + extras["explore"] + extras["onnx"]}
+    asked = {"requirements.lock": PROJECT["dependencies"] + extras["census"] + extras["onnx"] + GROUPS["build"]}
     asked["requirements-dev.lock"] = [*asked["requirements.lock"], *extras["dev"], *extras["ray"]]
     for name in ("docs", "notebooks"):
         asked[f"requirements-{name}.lock"] = [*PROJECT["dependencies"], *extras[name]]
+    asked["requirements-interop.lock"] = [*PROJECT["dependencies"], *extras["onnx"], *GROUPS["interop"]]
+    asked["requirements-release.lock"] = GROUPS["release"]
+    asked["requirements-outside.lock"] = GROUPS["outside"]
     assert {*asked, "requirements-uv.lock"} == set(LOCKS)
     for lock, texts in asked.items():
         locked = [Requirement(text) for _, text in pins(lock)]
         for wanted in map(Requirement, texts):
             found = [each for each in locked if each.name == wanted.name]
+            found = [each for each in found if wanted.marker in (None, each.marker)]
             assert found or wanted.name == "modgrok", f"{lock} lacks {wanted}; run make lock"
             versions = [str(each.specifier).removeprefix("==") for each in found]
             assert all(wanted.specifier.contains(version) for version in versions), f"{lock}: {wanted}; run make lock"
@@ -167,7 +173,7 @@ def test_users_and_contributors_get_the_same_versions():
 
 @pytest.mark.parametrize("lock", ["requirements-docs.lock", "requirements-notebooks.lock"])
 def test_the_site_and_the_notebooks_change_no_version_of_the_environment_they_join(lock):
-    theirs, ours = pins(lock), pins("requirements-dev.lock")
-    common = {name for name, _ in ours} & {name for name, _ in theirs}
-    assert "jax" in common
-    assert {pin for pin in theirs if pin[0] in common} <= ours
+    theirs, ours = ({text.partition(";")[0] for _, text in pins(each)} for each in (lock, "requirements-dev.lock"))
+    names = [{pin.partition("==")[0] for pin in each} for each in (theirs, ours)]
+    assert "jax" in names[0] & names[1]
+    assert {pin for pin in theirs if pin.partition("==")[0] in names[1]} <= ours
