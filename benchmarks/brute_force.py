@@ -6,7 +6,7 @@ the values of h that are fixed so far allow it. Use it for tables of a few lines
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import permutations, product
 from math import prod
 
 import numpy as np
@@ -53,6 +53,28 @@ def in_class_by_force(table: Int[np.ndarray, "p ..."], group: int | tuple[int, .
 
     every_g = product(*(list(product(elements, repeat=n)) for n in first))
     return any(extends(places(list(g)), {}, 0) for g in every_g)
+
+
+def product_by_force(table: Int[np.ndarray, "p q"], products: list[list[int]]) -> bool:
+    """Whether f(a, b) = h(g1(a) · g2(b)) in the group with this multiplication table, for some g1, g2 and h.
+
+    Equal rows may have one element and others need different ones; the first may have the identity, since c is free in
+    (g1(a) c⁻¹) (c g2(b)).
+    """
+    rows = list(dict.fromkeys(map(tuple, table.tolist())))
+    columns = list(zip(*rows, strict=True))
+
+    def extends(places: tuple[int, ...], h: dict[int, int], b: int) -> bool:
+        if b == len(columns):
+            return True
+        for y in range(len(products)):
+            larger = dict(h)
+            met = all(larger.setdefault(products[x][y], v) == v for x, v in zip(places, columns[b], strict=True))
+            if met and extends(places, larger, b + 1):
+                return True
+        return False
+
+    return any(extends((0, *rest), {}, 0) for rest in permutations(range(1, len(products)), len(rows) - 1))
 
 
 def tables_in_class(

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from writing import write_found
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.field import factors_text, is_prime
-from modgrok.base.files import write_json
 from modgrok.compiler.choosing import priced
 from modgrok.compiler.compiling import ExactSettings, compile_exact
 from modgrok.compiler.plan import plan_by_remainders
@@ -172,7 +172,7 @@ def main() -> None:
     for name, value in result.items():
         if name != "rows":
             print(f"{name}: {value}")
-    write_json(args.json, result)
+    write_found(__file__, args.json, result, args)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 from decision_tables import FIBRES, GRID_PRIMES, KINDS, NAMED, PLACES, grid, planted
+from writing import sittings_in, write_found
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.base.files import read_json, write_json
+from modgrok.base.files import read_json
 from modgrok.separable import classify_table, decide
 from modgrok.separable.procedures import search
 
@@ -119,10 +120,10 @@ def main() -> None:
     args = parser.parse_args()
     for part in args.parts:
         result = PARTS[part](args)
-        stored = read_json(args.json) if args.json.exists() else {}
+        stored, earlier = read_json(args.json) if args.json.exists() else {}, sittings_in(args.json)
         stored["machine"] = f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
         stored[f"{part} {args.name}".strip()] = result | {"load_average": round(os.getloadavg()[0], 2)}
-        write_json(args.json, stored)
+        write_found(__file__, args.json, stored, args, earlier=earlier)
 
 
 if __name__ == "__main__":

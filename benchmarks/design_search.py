@@ -14,14 +14,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import time
 from math import factorial
 from pathlib import Path
 
 import numpy as np
-
-from modgrok.base.files import whole_file
+from writing import write_found
 
 RESULTS = Path(__file__).parent / "results" / "design_search.json"
 EXACT = 1e-20
@@ -258,11 +256,8 @@ def main() -> None:
     print(closed)
     scans = {"3": scan(3, 16, 12), "4": scan(4, 40, 8)}
     seconds = round(time.perf_counter() - start, 1)
-    with whole_file(RESULTS) as temporary:
-        text = json.dumps(
-            {"searches": searches, "fourteen": closed, "scans": scans, "seconds": seconds}, allow_nan=False
-        )
-        Path(temporary).write_text(text + "\n")
+    found = {"searches": searches, "fourteen": closed, "scans": scans, "seconds": seconds}
+    write_found(__file__, RESULTS, found)
 
 
 if __name__ == "__main__":

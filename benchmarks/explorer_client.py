@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from copy import copy
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from types import TracebackType
@@ -39,7 +40,8 @@ class Explorer:
         found = re.search(r":(\d+)/", self.address)
         assert found is not None, "modgrok explore prints its address as its first line"
         self.port = int(found[1])
-        self.token = ""
+        self.token = self.cookie = ""
+        self.address_here = "127.0.0.1"
 
     def __enter__(self) -> Explorer:
         return self
@@ -49,18 +51,34 @@ class Explorer:
     ) -> None:
         self.close()
 
+    def connection(self) -> HTTPConnection:
+        return HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE, source_address=(self.address_here, 0))
+
+    def known(self) -> dict[str, str]:
+        """By what a public explorer knows its visitors."""
+        return {"Cookie": self.cookie} if self.cookie else {}
+
+    def visitor(self, address: str = "127.0.0.1") -> Explorer:
+        """Somebody else at the same explorer, from an address of this machine (Linux has all of 127.0.0.0/8)."""
+        found = copy(self)
+        found.token, found.cookie, found.address_here = "", "", address
+        found.page()
+        return found
+
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[HTTPResponse, bytes]:
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request(method, path, body, headers or {})
+        connection = self.connection()
+        connection.request(method, path, body, self.known() | (headers or {}))
         response = connection.getresponse()
         content = response.read()
         connection.close()
         return response, content
 
     def page(self) -> str:
-        text = self.request("GET", "/")[1].decode()
+        response, content = self.request("GET", "/")
+        given, text = response.getheader("set-cookie"), content.decode()
+        self.cookie = given.partition(";")[0] if given else self.cookie
         found = re.search(r'name="modgrok-token" content="([^"]+)"', text)
         assert found is not None, "the page has a token"
         self.token = found[1]
@@ -83,8 +101,8 @@ class Explorer:
 
     def events(self, last: str | None = None) -> Iterator[tuple[str, dict[str, Any], str]]:
         """Name, data and id of each event from now on, or from the one after `last`."""
-        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
-        connection.request("GET", "/api/events", headers={"Last-Event-ID": last} if last else {})
+        connection = self.connection()
+        connection.request("GET", "/api/events", headers=self.known() | ({"Last-Event-ID": last} if last else {}))
         response = connection.getresponse()
         name = number = ""
         try:

@@ -21,6 +21,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 from explorer_client import Explorer
+from writing import write_found
 
 PATHS = (
     "/",
@@ -148,10 +149,9 @@ def main() -> None:
     args = parser.parse_args()
     with TemporaryDirectory() as folder, Explorer(folder) as explorer:
         found = asyncio.run(load(explorer, args.seconds, args.streams, args.rate))
-    text = json.dumps(found, indent=2)
-    print(text)
+    print(json.dumps(found, indent=2))
     if args.out:
-        args.out.write_text(text + "\n")
+        write_found(__file__, args.out, found, args)
 
 
 if __name__ == "__main__":

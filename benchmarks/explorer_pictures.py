@@ -44,10 +44,9 @@ VIEWS = {
 
 
 def train(page: Page) -> str:
-    """A run with snapshots, trained from the page; its name."""
+    """A run, trained from the page; its name."""
     page.goto(f"/?{urlencode({'view': 'training', **VIEWS['training']})}")
     page.get_by_label("steps", exact=True).fill("200")
-    page.get_by_label("snapshots", exact=True).fill("40")
     page.get_by_role("button", name="Start training").click()
     page.locator(".verdict-line").wait_for(timeout=PATIENCE)
     return page.evaluate("new URLSearchParams(location.search).get('run')")
@@ -58,6 +57,7 @@ def settled(page: Page, view: str, run: str) -> None:
     page.goto(f"/?{urlencode({'view': view, **VIEWS[view], **({'run': run} if view == 'training' else {})})}")
     page.wait_for_load_state("networkidle", timeout=PATIENCE)
     if view == "training":
+        page.get_by_role("button", name="Save as GIF").wait_for(timeout=PATIENCE)
         between = page.evaluate("Math.round(0.66 * document.querySelector('.run input[type=range]').max)")
         page.locator(".run input[type=range]").fill(str(between))
         page.locator(".run input[type=range]").blur()

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 from explorer_client import Explorer
+from writing import write_found
 
 from modgrok.base.results import json_text
 
@@ -152,7 +153,7 @@ def main() -> None:
     if args.out:
         about = {"cores": os.cpu_count(), "load_average_before": load, "seed": args.seed}
         found = about | {"answers": rows, "training": training}
-        args.out.write_text(json_text(found, indent=2) + "\n")
+        write_found(__file__, args.out, found, args)
 
 
 if __name__ == "__main__":

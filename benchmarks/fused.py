@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from writing import write_found
 
-from modgrok.base.files import write_json
 from modgrok.base.machine import machine
 from modgrok.networks.models import Power
 from modgrok.training import fused_step
@@ -43,9 +43,9 @@ TRIED = {
 TILED = ((97, 500, 16), (53, 500, 64), (23, 500, 128), (11, 500, 512))
 
 
-def problem(modulus: int, width: int, networks: int, gradient: str) -> tuple[Any, ...]:
+def problem(modulus: int, width: int, networks: int, fused: bool) -> tuple[Any, ...]:
     """Untrained networks on half of the table of n1·n2: the shape, hyper-parameters, examples and states."""
-    shape = Shape(Power((modulus,) * 2, modulus, width=width), train_count(0.5, modulus**2), gradient)
+    shape = Shape(Power((modulus,) * 2, modulus, width=width), train_count(0.5, modulus**2), fused=fused)
     settings = hyper(seed=np.arange(networks), train_rows=shape.train_rows)
     table = np.multiply.outer(np.arange(modulus), np.arange(modulus)).reshape(1, -1) % modulus
     tables = jnp.asarray(np.repeat(table, networks, axis=0), jnp.int32)
@@ -54,7 +54,7 @@ def problem(modulus: int, width: int, networks: int, gradient: str) -> tuple[Any
 
 def compare_gradients(modulus: int, width: int) -> dict[str, Any]:
     """How far the fused gradient is from JAX's in full float32, as a share of its length."""
-    shape, *rest = problem(modulus, width, 2, "scatter")
+    shape, *rest = problem(modulus, width, 2, False)
 
     def fused(hyper: Any, examples: Any, state: Any) -> Any:
         found = fused_gradient(shape, hyper, examples)(fused_step.padded(state, shape.model))
@@ -97,10 +97,10 @@ class Trial(NamedTuple):
     useful: float
 
 
-def trial(modulus: int, width: int, networks: int, gradient: str, steps: int, **more: Any) -> Trial:
-    shape, *rest = problem(modulus, width, networks, gradient)
+def trial(modulus: int, width: int, networks: int, fused: bool, steps: int, **more: Any) -> Trial:
+    shape, *rest = problem(modulus, width, networks, fused)
     step_all = jax.jit(jax.vmap(partial(advance, shape), in_axes=(0, 0, 0, None)))
-    about = {"modulus": modulus, "width": width, "networks": networks, "gradient": gradient, "steps": steps} | more
+    about = {"modulus": modulus, "width": width, "networks": networks, "fused": fused, "steps": steps} | more
     useful = 6.0 * networks * steps * shape.train_rows * width * modulus
     return Trial(about, step_all.lower(*rest, steps), (*rest, steps), useful)
 
@@ -110,7 +110,7 @@ def tilings_tried(modulus: int, width: int, networks: int, steps: int) -> list[T
     usual = TILINGS[size]
     for tiling in TRIED.get(size, ()):
         TILINGS[size] = tiling
-        found.append(trial(modulus, width, networks, "fused", steps, tiling=tiling._asdict()))
+        found.append(trial(modulus, width, networks, True, steps, tiling=tiling._asdict()))
     TILINGS[size] = usual
     return found
 
@@ -146,7 +146,7 @@ def rates(trials: list[Trial], seconds: float) -> list[dict[str, Any]]:
 
 def kernel_times(modulus: int, width: int, networks: int, seconds: float) -> dict[str, float]:
     """Microseconds of the gradient alone, in a loop on the device: what is left of a step is the optimiser's."""
-    shape, settings, examples, states = problem(modulus, width, networks, "fused")
+    shape, settings, examples, states = problem(modulus, width, networks, True)
 
     def gradients(hyper: Any, examples: Any, state: Any) -> Any:
         gradient_at = fused_gradient(shape, hyper, examples)
@@ -207,14 +207,14 @@ def main() -> None:
     def keep(name: str, value: Any) -> None:
         result[name] = value
         result["seconds"] = time.perf_counter() - began
-        write_json(args.out, result)
+        write_found(__file__, args.out, result, args)
         print(f"{result['seconds']:.0f} s: {name}: {value if len(str(value)) < 3000 else '...'}", flush=True)
 
     keep("machine", machine("jax", "torch").__dict__)
     if "gradients" in args.parts:
         keep("gradient_errors", {f"p={p} width {width}": compare_gradients(p, width) for p, width, _ in cases})
     if "rates" in args.parts:
-        both = [(*case[:2], n, gradient) for case in cases for n in case[2] for gradient in ("scatter", "fused")]
+        both = [(*case[:2], n, fused) for case in cases for n in case[2] for fused in (False, True)]
         keep("rates", rates([trial(*one, steps) for one in both], seconds))
     if "tilings" in args.parts:
         tiled = ((7, 24, 2),) if args.quick else TILED

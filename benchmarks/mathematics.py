@@ -16,8 +16,8 @@ from typing import Any
 
 import jax
 import numpy as np
+from writing import write_found
 
-from modgrok.base.files import write_json
 from modgrok.inspection.logits import logits_view
 from modgrok.training.checkpoints import Training, begin
 from modgrok.training.config import TrainConfig
@@ -94,7 +94,8 @@ def main(arguments: list[str] | None = None) -> None:
                     flush=True,
                 )
                 rows.append(row)
-    write_json(
+    write_found(
+        __file__,
         args.out,
         {
             "command": "python benchmarks/mathematics.py" + (f" --mod {args.mod} --quick" if args.quick else ""),
@@ -105,6 +106,7 @@ def main(arguments: list[str] | None = None) -> None:
             "seconds": time.perf_counter() - began,
             "rows": rows,
         },
+        args,
     )
 
 

@@ -35,9 +35,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from brute_force import in_class_by_force
 from mutation_questions import IMPORTS, Decided, verdicts
+from writing import sittings_in, write_found
 
 import modgrok
-from modgrok.base.files import read_json, write_json
+from modgrok.base.files import read_json
 
 ROOT, HERE = Path(modgrok.__file__).parent, Path(__file__).parent
 FILES = {
@@ -451,6 +452,7 @@ def main() -> None:
     lines = {file: {k for each in first["lines"].values() for k in each[str(ROOT / file)]} for file in MODULES}
     places = sum(len(found) for file in MODULES for found in places_in(file, lines[file]).values())
     finished = {each["seed"] for each in done}
+    earlier = sittings_in(args.out) if done else ()
     todo = [(seed, fault) for seed, fault in enumerate(faults(args.count, lines)) if seed not in finished]
     print(f"{len(before)} questions, {places} possible faults, {len(todo)} to try", flush=True)
     with ThreadPoolExecutor(args.workers) as pool:
@@ -458,10 +460,10 @@ def main() -> None:
         for future in list(running):
             each = future.result()
             done.append(each)
-            write_json(args.out, summary(done, sources, len(before), places))
+            write_found(__file__, args.out, summary(done, sources, len(before), places), args, earlier=earlier)
             print(f"{len(done)} of {args.count}  {each['where']:34} {each['kind']:10} {each['outcome']}", flush=True)
     found = summary(done, sources, len(before), places)
-    write_json(args.out, found)
+    write_found(__file__, args.out, found, args, earlier=earlier)
     print(found["outcomes"])
 
 

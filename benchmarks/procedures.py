@@ -23,9 +23,9 @@ import numpy as np
 import truth
 from decision_tables import GRID_PRIMES, KINDS, NAMED, grid, planted
 from same_results_cases import questions
+from writing import write_found
 
 from modgrok.algebra.function import read_function
-from modgrok.base.files import write_json
 from modgrok.separable import Verdict, classify_table
 from modgrok.separable.procedures.climbing import Climb
 from modgrok.separable.reductions.grouping import decide_grouped
@@ -134,7 +134,8 @@ def main() -> None:
     seconds = round(time.perf_counter() - start, 1)
     counts_of = {word: {"verdicts": counts.total(), "of": dict(counts)} for word, counts in decided.items()}
     about = {"command": f"python benchmarks/procedures.py --count {args.count}", "questions": len(tables)}
-    write_json(args.json, {**about, "seconds": seconds, "decided_by": counts_of, "left_out": left_out})
+    found = {**about, "seconds": seconds, "decided_by": counts_of, "left_out": left_out}
+    write_found(__file__, args.json, found, args)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from writing import write_found
 
 import modgrok
 from modgrok.algebra.expression import read, to_text
@@ -106,7 +107,7 @@ def main() -> None:
         print(json.dumps(rows[-1]), flush=True)
     lines = kernel_lines()
     found = {"command": "python benchmarks/proofs.py", "version": modgrok.__version__, "rows": rows}
-    args.out.write_text(json.dumps(found | {"kernel_lines": sum(lines.values()), "lines": lines}, indent=1) + "\n")
+    write_found(__file__, args.out, found | {"kernel_lines": sum(lines.values()), "lines": lines}, args)
     print(f"{sum(lines.values())} lines in the kernel; written to {args.out}")
 
 

@@ -27,9 +27,11 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from writing import sittings_in, write_found
 
 import modgrok as mg
-from modgrok.base.files import read_json, write_json
+from modgrok.base.files import read_json
+from modgrok.base.provenance import Made
 
 Row = dict[str, Any]
 
@@ -177,7 +179,8 @@ def main() -> None:
     for row in asked:
         if (row["draw"], row["number"]) not in known:
             missing[row["modulus"]].append(row)
-    store = partial(written, args.out, f"python benchmarks/questions.py --draws {' '.join(map(str, args.draws))}")
+    command = f"python benchmarks/questions.py --draws {' '.join(map(str, args.draws))}"
+    store = partial(written, args, sittings_in(args.out) if known else (), command)
     for rows in side_by_side(trained, list(missing.values()), args.workers, args.time_limit):
         known |= {(row["draw"], row["number"]): row for row in rows}
         store(known)
@@ -189,12 +192,13 @@ def main() -> None:
             print(f"draw {draw}: {found}")
 
 
-def written(path: Path, made_by: str, known: dict[tuple[int, int], Row]) -> dict[int, Row]:
+def written(args: argparse.Namespace, earlier: Made, made_by: str, known: dict[tuple[int, int], Row]) -> dict[int, Row]:
     """Store all rows, with the summaries of the draws once they are answered."""
     rows = [known[key] for key in sorted(known)]
     draws = sorted({row["draw"] for row in rows}) if all("value" in row for row in rows) else []
     summaries = {draw: summary([row for row in rows if row["draw"] == draw]) for draw in draws}
-    write_json(path, {"made_by": made_by, "draws": summaries, "rows": rows})
+    found = {"made_by": made_by, "draws": summaries, "rows": rows}
+    write_found(__file__, args.out, found, args, earlier=earlier)
     return summaries
 
 

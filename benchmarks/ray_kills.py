@@ -12,7 +12,6 @@ parts exactly once. Needs the extra `ray`, and five minutes of two cores.
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import signal
@@ -25,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow.parquet as pq
+from writing import write_found
 
 from modgrok.censuses import parts, store
 from modgrok.censuses.plan import CensusPlan, load_plan
@@ -68,7 +68,7 @@ def main(out: Path) -> None:
             found[name] |= compared(plan, reference, folder)
             print(name, found[name], flush=True)
             assert found[name]["same_rows"] and found[name]["every_network_once"]
-        out.write_text(json.dumps(found, indent=2) + "\n")
+        write_found(__file__, out, found)
 
 
 def timed(trial: Callable[[], Any]) -> dict[str, Any]:

@@ -40,6 +40,7 @@ import numpy as np  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 import same_results_cases as cases  # noqa: E402
 from safetensors.numpy import load_file  # noqa: E402
+from writing import write_found  # noqa: E402
 
 import modgrok as mg  # noqa: E402
 
@@ -49,7 +50,7 @@ SECONDS_BETWEEN_LINES = 5.0
 METRICS = ("step", "train_loss", "test_loss", "train_accuracy", "test_accuracy", "ipr", "ipr_alive", "alive")
 METRICS += ("embed_norm", "readout_norm")
 TOLD = ("verdict", "family", "group_order", "witness", "obstruction", "families", "closed_form", "symmetries")
-TOLD += ("redundancy", "expected_accuracy", "enough", "notes", "answer", "predicted")
+TOLD += ("redundancy", "expected_accuracy", "notes", "predicted")
 NEW = ("decided_by", "steps")
 """What is digested of a training, and of an answer; a later version may have more, as families have what is new, and
 may take other steps to the same verdict."""
@@ -96,7 +97,8 @@ def verdicts(folder: Path) -> Digests:
         answer = mg.classify(function, p)
         told = answer.to_json()
         told["families"] = [{k: v for k, v in family.items() if k not in NEW} for family in told["families"]]
-        words = json.dumps([{name: told[name] for name in TOLD}, answer.explain()], sort_keys=True)
+        told["expected_accuracy"] = {name: told["expected_accuracy"][name] for name in ("value", "low", "high")}
+        words = json.dumps({name: told[name] for name in TOLD}, sort_keys=True)
         yield f"{number:03} {answer.function.title}", of_json(STEPS.sub("within its steps", words))
 
 
@@ -219,7 +221,7 @@ def main() -> None:
     if before is not None:
         sys.exit(bool(compare(before, found, args.only)))
     stored = {"command": "python benchmarks/same_results.py", "note": args.note, **provenance(), "digests": found}
-    args.out.write_text(json.dumps(stored, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_found(__file__, args.out, stored, args)
     print(f"written to {args.out}")
 
 

@@ -7,7 +7,6 @@ process of its own. Nothing is taken from a compilation cache, and again with th
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -16,6 +15,7 @@ import time
 from pathlib import Path
 
 import jax
+from writing import write_found
 
 TASK = ("n1 n2", "--mod", "59", "--width", "200", "--steps", "300")
 SEEDS = 10
@@ -55,7 +55,7 @@ def main() -> None:
             print(how, results[how], flush=True)
     machine = {"device": jax.devices()[0].device_kind, "cores": os.cpu_count(), "jax": jax.__version__}
     command = f"modgrok train {' '.join(TASK)}, {SEEDS} seeds"
-    out.write_text(json.dumps({"task": command, "machine": machine, "results": results}, indent=2) + "\n")
+    write_found(__file__, out, {"task": command, "machine": machine, "results": results})
 
 
 if __name__ == "__main__":

@@ -16,10 +16,10 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from writing import write_found
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
-from modgrok.base.files import write_json
 from modgrok.separable import Verdict, decide
 
 POLYNOMIALS = (
@@ -104,7 +104,7 @@ def main() -> None:
     for name, value in result.items():
         if name != "rows":
             print(f"{name}: {value}")
-    write_json(args.json, result)
+    write_found(__file__, args.json, result, args)
 
 
 if __name__ == "__main__":

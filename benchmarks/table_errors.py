@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from writing import write_found
 
-from modgrok.base.files import write_json
 from modgrok.base.repository import study
 from modgrok.censuses import store
 from modgrok.censuses.law_check import Columns, columns_of
@@ -65,7 +65,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "table_errors.json")
     args = parser.parse_args()
     found = errors()
-    write_json(args.out, found)
+    write_found(__file__, args.out, found, args, read=(FOLDER / store.WHOLE,))
     print(found)
 
 

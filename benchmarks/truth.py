@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from brute_force import group_table, in_class_by_force
 from decision_tables import KINDS, places
+from writing import sittings_in, write_found
 
-from modgrok.base.files import read_json, write_json
+from modgrok.base.files import read_json
 from modgrok.separable import check_obstruction, check_witness, smallest_group
 from modgrok.separable.reductions.grouping import decide_grouped, one_against_rest
 
@@ -198,6 +199,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, default=Path("benchmarks/results/truth.json"))
     args = parser.parse_args()
     start, counts, begun, before = time.perf_counter(), {}, 0, 0
+    earlier = sittings_in(args.json)
     if args.json.exists():
         stored = read_json(args.json)
         counts, begun, before = counts_of(stored["rows"]), stored["begun"], stored["seconds"]
@@ -222,7 +224,8 @@ def main() -> None:
                 process.terminate()
     seconds = before + round(time.perf_counter() - start)
     begun = wanted[min(done, len(wanted)) - 1][0] + 1 if wanted and done else begun
-    write_json(args.json, summary(counts, args.processes) | {"begun": begun, "seconds": seconds})
+    found = summary(counts, args.processes) | {"begun": begun, "seconds": seconds}
+    write_found(__file__, args.json, found, args, earlier=earlier)
 
 
 def counts_of(rows: list[dict[str, Any]]) -> dict[tuple[str, str], Counter[str]]:
