@@ -15,6 +15,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+# What is run where modgrok is not installed imports what is not installed here (`make dataset-check`).
+collect_ignore = ["outside"]
+
 TORN = "Error {} persistent compilation cache entry"
 """How JAX warns of an entry that another process is writing or was killed at; it compiles as if there were none."""
 
@@ -146,6 +149,16 @@ def own_words() -> Iterator[None]:
 @pytest.fixture
 def unchecked() -> Iterator[None]:
     """As users run it: for tests that call a function with what its annotations forbid, or that take its time."""
+    yield from without_checks()
+
+
+@pytest.fixture(scope="module")
+def unchecked_module() -> Iterator[None]:
+    """The same for all tests of a module."""
+    yield from without_checks()
+
+
+def without_checks() -> Iterator[None]:
     before = jaxtyping.config.jaxtyping_disable
     jaxtyping.config.update("jaxtyping_disable", True)
     yield

@@ -24,8 +24,20 @@ ROOT, TESTS = Path(modgrok.__file__).parent, Path(__file__).parent
 BENCHMARKS = TESTS.parent / "benchmarks"
 
 ORDER = [
-    *("base", "algebra", "proofs", "separable", "networks", "compiler", "inspection", "loss_law", "training"),
-    *("experiments", "answers", "censuses", "figures", "reproduction", "report", "explorer", "commands", "cli"),
+    *("base", "algebra", "proofs", "separable", "recognition", "networks", "compiler", "inspection"),
+    *(
+        "loss_law",
+        "training",
+        "experiments",
+        "answers",
+        "censuses",
+        "figures",
+        "reproduction",
+        "report",
+        "explorer",
+        "commands",
+        "cli",
+    ),
     "__main__",
 ]
 """A module, or a folder of them, imports only what stands before it. docs/architecture.md says what each is for."""

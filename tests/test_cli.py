@@ -104,6 +104,9 @@ def test_a_network_goes_through_compile_verify_and_predict(modgrok):
         "expected": 2,
         "correct": True,
         "margin": margin,
+        "row_names": ["10", "7"],
+        "value_name": "2",
+        "expected_name": "2",
     }
     sampled = modgrok("verify", "nets/sum.safetensors", "--sample", "50", "--json").json
     assert (sampled["rows_checked"], sampled["rows_total"]) == (50, 121)
@@ -122,10 +125,10 @@ def test_every_key_is_documented(modgrok):
 def test_people_get_tables(modgrok):
     made = modgrok(*SUM, "--out", "sum.safetensors")
     assert made.code == 0
-    for part in ("n1 + 2 n2", "mod 11", "300", "100 %", "121 of 121 (every row)", "sum.safetensors"):
+    for part in ("n1 + 2 n2", "mod 11", "300", "100 %", "all 121 inputs", "sum.safetensors"):
         assert part in made.out
     assert "100 %" in modgrok("verify", "sum.safetensors").out
-    assert modgrok("predict", "sum.safetensors", "1", "2").out.splitlines()[1].startswith("5  (correct, margin ")
+    assert modgrok("predict", "sum.safetensors", "1", "2").out.splitlines()[0].startswith("5  (correct, margin ")
 
 
 def test_a_wrong_network_exits_with_one(modgrok):
@@ -136,7 +139,7 @@ def test_a_wrong_network_exits_with_one(modgrok):
     checked = modgrok("verify", "bad.safetensors", "--json")
     assert checked.code == 1
     wrong = checked.json["first_error"]
-    assert modgrok("verify", "bad.safetensors").out.count("first wrong row") == 1
+    assert modgrok("verify", "bad.safetensors").out.count("first wrong input") == 1
     asked = modgrok("predict", "bad.safetensors", *map(str, wrong), "--json")
     assert asked.code == 1 and asked.json["correct"] is False
     assert "wrong: integers give" in modgrok("predict", "bad.safetensors", *map(str, wrong)).out
@@ -224,7 +227,7 @@ def test_tasks_that_are_refused(modgrok, case):
         ((*SUM, "--beta", "0"), "beta must be a positive number, got 0.0; the paper uses 100"),
         ((*SUM, "--beta", "nan"), "beta must be a positive number, got nan"),
         ((*SUM, "--seed", "-1"), "the seed must be a non-negative integer, got -1"),
-        ((*SUM, "--sample", "0", "--out", "net.safetensors"), "the sample must have at least 1 row, got 0"),
+        ((*SUM, "--sample", "0", "--out", "net.safetensors"), "the sample must have at least 1 input, got 0"),
         (
             (*SUM[:-1], str(10**12)),
             "one expert may have 268,435,456 weights, got 33,000,000,000,000: 1,000,000,000,000 neurons",
@@ -238,7 +241,6 @@ def test_tasks_that_are_refused(modgrok, case):
         ),
         (("verify", "/dev/null"), "cannot read /dev/null: it is a device or a pipe; give the name of a file"),
         (("predict", "missing.safetensors", "1"), "no such network: missing.safetensors"),
-        (("predict", "missing.safetensors", "one"), "values must be a whole number, got 'one'; see"),
         (("paper",), "the following arguments are required: ITEM"),
         (("paper", "figure9"), "invalid choice: 'figure9'"),
     ],
@@ -251,10 +253,11 @@ def test_bad_arguments(modgrok, argv, message):
 @pytest.mark.parametrize(
     "argv, message",
     [
-        (("verify", "net", "--sample", "0"), "the sample must have at least 1 row, got 0"),
-        (("verify", "net", "--sample", "-4"), "the sample must have at least 1 row, got -4"),
+        (("verify", "net", "--sample", "0"), "the sample must have at least 1 input, got 0"),
+        (("verify", "net", "--sample", "-4"), "the sample must have at least 1 input, got -4"),
         (("predict", "net", "1"), "this network takes 2 values (n1, n2), got 1"),
         (("predict", "net", "1", "2", "3"), "this network takes 2 values (n1, n2), got 3"),
+        (("predict", "net", "one", "0"), "values must be residues 0 … 10, got one"),
         (("predict", "net", "11", "0"), "values must be residues 0 … 10, got 11"),
         (("predict", "net", "-1", "0"), "values must be residues 0 … 10, got -1"),
     ],
@@ -273,7 +276,7 @@ def test_a_file_cut_short(modgrok, tmp_path, command):
     path.write_bytes(path.read_bytes()[:-10])
     answer = modgrok(command, "net.safetensors", *(["1"] if command == "predict" else []))
     path.unlink()
-    refused(answer, "net.safetensors is not a modgrok network, or was cut short")
+    refused(answer, "net.safetensors is not a safetensors file, or was cut short")
 
 
 # -------------------------------------------------------------------------------- the process and its streams

@@ -6,6 +6,7 @@ import ast
 import itertools
 import json
 import re
+import runpy
 import shlex
 import unicodedata
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from modgrok.cli import main
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
-TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+TEXTS = [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", ROOT / "CODE_OF_CONDUCT.md"]
 
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
@@ -160,6 +161,24 @@ def test_the_page_on_mixtures_has_the_recorded_controls():
         assert f"| {named} | {', '.join(ends['control'])} | {', '.join(ends['scratch'])} |" in page
 
 
+def test_the_page_on_decompiling_has_the_recorded_counts():
+    page = (ROOT / "docs" / "decompile.md").read_text()
+    results = ROOT / "benchmarks" / "results"
+    found = json.loads((results / "decompile.json").read_text())
+    for group, counted in found["by_group"].items():
+        assert re.search(rf"^\| {group}[^|]*\| {counted['networks']} \| {counted['good']} \|$", page, re.MULTILINE) or (
+            group == "shuffled" and f"shuffled: no formula | {counted['networks']} | {counted['good']} |" in page
+        )
+    grokked = [row for row in found["rows"] if row["group"] == "grokked"]
+    assert f"wrong on {sum(row['errors'] for row in grokked)} inputs in all" in page
+    assert not any(row["same_error"] for row in grokked)
+    assert len(grokked) >= 200 and all(row["right"] and row["agreement"] >= 0.99 for row in grokked)
+    fresh = json.loads((results / "decompile-fresh.json").read_text())["fresh"].values()
+    assert not any(kind["formulas"] for kind in fresh) and f"none of {sum(k['networks'] for k in fresh)} got" in page
+    seconds = [row["seconds"] for row in json.loads((results / "decompile-113.json").read_text())["rows"]]
+    assert min(seconds) >= 4 and max(seconds) <= 8
+
+
 def test_the_page_on_inspection_has_the_recorded_numbers():
     """The table of models and the sentence below it, again from the stored rows."""
     text = (DOCS / "inspect.md").read_text(encoding="utf-8")
@@ -180,11 +199,21 @@ def test_the_page_on_inspection_has_the_recorded_numbers():
     assert all(row["test_accuracy"] == 1 and row["restricted_loss"]["test"] <= 0.05 for row in others)
 
 
+def test_the_page_on_the_tasks_has_the_stored_numbers():
+    script = runpy.run_path(str(ROOT / "benchmarks" / "tasks.py"))
+    rows = script["page_rows"]()
+    assert "\n".join(rows) in (DOCS / "tasks.md").read_text(encoding="utf-8"), "python benchmarks/tasks.py page"
+    assert len(rows) == 14
+
+
 PRINTED = [
     ("README.md", "modgrok compile"),
     ("docs/classify.md", "modgrok classify"),
     ("docs/classify.md", "modgrok check"),
     ("docs/inspect.md", "modgrok inspect net"),
+    ("docs/decompile.md", "modgrok decompile net"),
+    ("docs/groups.md", "modgrok predict s3"),
+    ("docs/tasks.md", "modgrok tasks"),
 ]
 """Pages with a command that takes seconds, and what it prints."""
 
@@ -196,7 +225,7 @@ def shown_output(text: str, command: str) -> tuple[list[list[str]], str]:
     """
     blocks = [code.strip().splitlines() for language, code in FENCE.findall(text) if not language]
     place = next(k for k, lines in enumerate(blocks) if any(command in line for line in lines))
-    commands = [line for line in blocks[place] if "modgrok" in line]
+    commands = [line for line in blocks[place] if "modgrok " in line]
     last = next(k for k, line in enumerate(commands) if command in line)
     below = blocks[place][blocks[place].index(commands[last]) + 1 :] or blocks[place + 1]
     return [shlex.split(line[line.index("modgrok") :])[1:] for line in commands[: last + 1]], "\n".join(below)
@@ -207,7 +236,7 @@ def words_of(printed: str) -> list[str]:
     network answers without its key frequencies, where rounding alone decides; where lines are broken says nothing."""
     rounding = re.compile(r"\b\d+(\.\d+)?e-(09|[1-9]\d)\b")
     lines = [
-        rounding.sub("~0", line) for line in printed.splitlines() if not line.startswith(("time ", "all but these "))
+        rounding.sub("~0", line) for line in printed.splitlines() if not line.startswith(("time ", "without these "))
     ]
     return " ".join(lines).split()
 
@@ -221,3 +250,9 @@ def test_pages_show_what_commands_print(page, command, tmp_path, capsys, monkeyp
         capsys.readouterr()
         assert main(arguments) == 0
     assert words_of(capsys.readouterr().out) == words_of(shown)
+
+
+def test_the_gallery_has_the_pages_that_are_made_for_it():
+    made = runpy.run_path(str(ROOT / "benchmarks" / "share_pages.py"))["PAGES"]
+    linked = re.findall(r'href="shared/(\w+)\.html"', (DOCS / "gallery.md").read_text(encoding="utf-8"))
+    assert linked == list(made)

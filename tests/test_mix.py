@@ -19,8 +19,9 @@ from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
 from modgrok.networks.description import Learned
 from modgrok.networks.network import Network
+from modgrok.networks.predicting import predict
 from modgrok.networks.storage import load
-from modgrok.networks.verification import predict, verify
+from modgrok.networks.verification import verify
 from modgrok.training import mixture
 from modgrok.training.mixture import (
     LearnedExpert,
@@ -122,7 +123,7 @@ def test_an_expert_that_did_not_learn_its_table_is_trained_again_with_more_of_it
 def test_the_command_says_which_share_it_chose(capsys):
     assert main(["mix", "n1 n2 + n1^2", "--mod", "5"]) == 0
     words = " ".join(capsys.readouterr().out.split())
-    assert "of n1 n2" in words and "(chosen; --fraction sets it)" in words
+    assert "of n1 n2" in words and "(--fraction sets another share)" in words
     plan = mix("n1 n2", 5, trained="none").plan
     assert shares_words(plan, 5) == ""
     whole = replace(plan[0], learned=Learned("n1 n2", 1.0, 1.0))

@@ -40,7 +40,7 @@ FAULTS = {
         "compile 2n1^3 n2 n3 n4 n5 n6 - 1 mod 31 frequencies=minimal", "were not shown to compose",
     ),
     "another modulus than was asked for": (
-        "algebra/expression.py", "check_modulus(modulus)", "check_modulus(modulus + 1)",
+        "algebra/structure_words.py", "Integers(check_modulus(modulus))", "Integers(check_modulus(modulus) + 1)",
         "compile 1*2 + n1 + n2 mod 4", "modulo 5, and 4 was asked for",
     ),
 }  # fmt: skip

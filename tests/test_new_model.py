@@ -141,7 +141,7 @@ def test_a_setting_that_no_training_knows_keeps_its_default(tmp_path, monkeypatc
 
 def test_it_is_inspected_and_what_it_cannot_do_is_refused_with_a_sentence(tmp_path):
     run = mg.train("n1 n2", 7, **SETTINGS | {"steps": 1})
-    found = mg.inspect(run)
+    found = mg.inspect(run, film=[])
     assert "toy is not a circuit" in found.no_weights_view and 0 <= found.logits.analytical_share <= 1
     assert list(found.inside.spectra) == ["n1", "n2", "readout"] and list(found.figures()) == ["spectrum", "logits"]
     with pytest.raises(InputError, match="the model toy has no export to onnx; power, circuit, mlp and transformer"):
@@ -259,7 +259,7 @@ def test_sweeps_take_objects():
         ({"epochs": 1}, "did you mean steps?"),
         ({"n_heads": 1}, "did you mean heads?"),
         ({"overwrit": True}, "did you mean overwrite?"),
-        ({"batch_size": 1}, "every step takes all training rows"),
+        ({"batch_size": 1}, "every step uses the whole training set"),
         ({"colour": 1}, "train has no setting colour; there are activation, "),
         (
             {"optimiser": optax.sgd(0.1), "learning_rate": 0.1},

@@ -80,7 +80,8 @@ def test_a_finished_run_is_what_it_was():
     assert list(run.metrics["step"]) == [0, 10, 20, 30, 40] and list(run.snapshots) == [0, 1, 40]
     assert same_columns(run.neurons, columns_of(FILES / "run-finished/neurons.parquet"))
     assert (run.at(40).table() == run.network.table()).all() and run.outcome == stored["diagnosis"]["outcome"]
-    new = ("folder", "files", "reused", "final")
+    new = ("folder", "files", "reused", "final", "diagnosis", "provenance")
+    assert [each.text() for each in run.provenance] == ["version unknown"]
     assert {k: v for k, v in run.to_json().items() if k not in new} == {k: stored[k] for k in stored if k not in new}
 
 
@@ -115,7 +116,7 @@ def test_runs_are_listed_and_compared():
         "run-table": ("finished", 10, 10),
     }
     compared = mg.compare(FILES / "run-finished", FILES / "run-stopped-mlp")
-    assert compared.settings["model"] == ["power", "mlp"] and "2 runs; best on test rows" in compared.summary()
+    assert compared.settings["model"] == ["power", "mlp"] and "2 runs; best on the test set" in compared.summary()
 
 
 @pytest.mark.parametrize("name", STOPPED)

@@ -25,7 +25,7 @@ def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_th
         assert reason in found.expected.reason
         assert found.train_loss > 0 and 0 <= found.test_accuracy <= 1
         assert found.summary().startswith("a network of width 500 got ")
-        assert f"stands for nothing known: {found.expected.reason}" in found.summary()
+        assert f"stands for is not known: {found.expected.reason}" in found.summary()
 
 
 def test_a_table_too_large_is_not_trained_on():

@@ -1,6 +1,7 @@
 """The laws that ship follow from the rows that are stored: they are computed again, and single numbers by hand."""
 
 import json
+import re
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -18,7 +19,9 @@ from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.formula import DRIFT
 from modgrok.loss_law.fraction_law import fraction_law
+from modgrok.loss_law.from_table import trainings
 from modgrok.reproduction.records import read_recorded
+from modgrok.training.presets import DEFAULTS
 from studies import fractions
 from studies.phase_diagrams import phases_figure
 
@@ -33,6 +36,19 @@ def rows():
 def test_the_docs_count_the_networks_and_tables(rows):
     text = (Path(__file__).parents[1] / "docs" / "census.md").read_text(encoding="utf-8")
     assert f"{len(rows['network']):,} of its" in text and f"{len(set(rows['table'].tolist())):,} tables" in text
+
+
+def test_where_the_trainings_of_the_census_are_counted_it_is_said_which(rows):
+    """All of them, or those at the default width, which classify asks: every paragraph that has the second number."""
+    root, every, asked = LARGE.parents[2], len(rows["network"]), int((rows["width"] == DEFAULTS["width"]).sum())
+    assert asked == trainings().law.networks == len(trainings().accuracy) < every
+    reason = classify("n1 n2", 31).expected.reason
+    assert f"among the census's {asked:,} at the default settings" in reason
+    pages = [*root.glob("*.md"), *root.glob("docs/*.md"), root / "benchmarks" / "README.md"]
+    parts = [part for page in pages for part in re.split(r"\n\n|\n[-*|] ", page.read_text(encoding="utf-8"))]
+    told = [part for part in parts if f"{asked:,}" in part]
+    assert len(told) >= 6 and all("default" in part for part in told)
+    assert any(f"{every:,}" in part for part in told), "one place has both"
 
 
 def test_the_calibration_follows_from_the_rows(rows):

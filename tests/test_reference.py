@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import redirect_stdout
@@ -18,6 +19,7 @@ from planted_census import plant
 
 from modgrok import cli
 from modgrok.algebra.function import read_function
+from modgrok.censuses import dataset
 from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.networks.description import Learned
@@ -29,6 +31,7 @@ from modgrok.separable.checking import write_certificate
 from modgrok.training.inspecting import inspect
 from modgrok.training.train import load_run, train
 
+EXAMPLES = Path(__file__).parents[1] / "benchmarks" / "zoo"
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 
 PLAN = """
@@ -51,9 +54,14 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("census", "neighbours"): ("census", "neighbours", "planted"),
     ("census", "fractions"): ("census", "fractions", "planted"),
     ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
+    ("dataset", ""): ("dataset", "build", "--out", "data-set"),
+    ("zoo", "build"): ("zoo", "build", "--out", "zoo", "--only", "power-sum-19-0"),
+    ("zoo", "list"): ("zoo", "list", str(EXAMPLES)),
+    ("zoo", "score"): ("zoo", "score", "power-alone"),
     ("bench", "census"): ("bench", "census", "--plan", "plan.toml"),
     ("bench", "train"): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
     ("compile", ""): ("compile", "n1 n2", "--mod", "5", "--out", "compiled.safetensors"),
+    ("share", ""): ("share", "n1 + n2", "--mod", "5", "--out", "page.html"),
     ("verify", ""): ("verify", "net.safetensors"),
     ("predict", ""): ("predict", "net.safetensors", "3", "4"),
     ("export", ""): ("export", "net.safetensors", "--to", "torch"),
@@ -75,11 +83,14 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ),
     ("train", "EXPRESSION"): ("train", "n1 + n2", "--mod", "5", "--width", "4", "--steps", "2", "--out", "run"),
     ("runs", ""): ("runs", "trained-runs"),
+    ("tasks", ""): ("tasks",),
     ("compare", ""): ("compare", "trained-runs/a", "trained-runs/b"),
     ("watch", ""): ("watch", "trained-runs/a"),
     ("inspect", ""): ("inspect", "net.safetensors"),
+    ("decompile", ""): ("decompile", "net.safetensors"),
     ("paper", "ITEM"): ("paper", "classes", "--out", "item"),
     ("paper", "all"): ("paper", "all", "--quick", "--out", "report"),
+    ("paper", "diff A B"): ("paper", "diff", "recorded", "recorded"),
     ("explore", ""): ("explore", "--no-open", "--port", "0", "--seconds", "0.1"),
     ("mix", ""): ("mix", "n1 n2", "--mod", "5", "--trained", "none"),
 }
@@ -116,6 +127,8 @@ def workplace(tmp_path_factory):
     asked = read_function("n1 n2", 5)
     write_certificate(folder / "proof.json", asked, [("additive", decide(asked.table, 5, False))])
     compile("n1 + n2", 5).save(folder / "net.safetensors")
+    shutil.copytree(EXAMPLES / "power-sum-19-0", folder / "power-alone" / "power-sum-19-0")
+    shutil.copytree(EXAMPLES, folder / "zoo")  # all there: nothing is trained
     for seed, name in enumerate("ab"):
         train("n1 + n2", 5, width=4, steps=2, seed=seed, snapshots=1, out=folder / "trained-runs" / name)
     return folder
@@ -132,6 +145,7 @@ def printed(workplace):
             patch.chdir(workplace)
             patch.setattr(reproducing, "report_items", lambda size: [ITEMS["classes"]])  # the others take minutes
             patch.setattr(reproducing, "read_recorded", lambda name: None)
+            patch.setattr(dataset, "CENSUSES", dict.fromkeys(dataset.CENSUSES, ("results", "the smallest of all")))
             assert cli.main([*words, "--json"]) == 0
         return json.loads(text.getvalue())
 
@@ -200,6 +214,7 @@ CSV_ROWS = {
     ("train", "EXPRESSION"): (2, "step,train_loss,test_loss,"),
     ("train", "EXPRESSION --seeds N"): (2, "network,expression,modulus,"),
     ("runs", ""): (2, "folder,title,expression,modulus,"),
+    ("tasks", ""): (12, "name,number,expression,structure,text"),
     ("compare", ""): (2, "run,seed,step,"),
     ("verify", ""): (1, "network,accuracy,"),
     ("classify", ""): (None, "family,"),
@@ -232,7 +247,7 @@ def test_numbers_are_in_full_in_csv_and_json_excludes_it(workplace, monkeypatch,
 
 def test_usage_options_and_defaults_come_from_the_parser():
     text = "\n".join(reference.section("classify"))
-    assert "modgrok classify [EXPRESSION] [--mod P] [--table FILE] [--fraction FRACTION] [--effort EFFORT]" in text
-    assert "| `--fraction FRACTION` | share of the table that would be trained on (default 0.5) |" in text
+    assert "modgrok classify [EXPRESSION] [--mod P] [--group NAME] [--field Q] [--table FILE]" in text
+    assert "| `--fraction FRACTION` | share of the table that a network would train on (default 0.5) |" in text
     assert "modgrok census query DIR SQL" in "\n".join(reference.section("census"))
     assert all(len(line) <= 120 for line in reference.page().splitlines() if not line.startswith(("|", "Every")))

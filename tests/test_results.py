@@ -149,7 +149,7 @@ def test_no_share_below_one_is_shown_as_all_of_it():
 
 def test_a_check_with_one_error_in_a_hundred_million_rows_does_not_say_100_percent():
     found = mg.Verification(1 - 1e-8, 0.1, -0.2, 10**8, 10**8, 1, (0, 1), None, "", 1.0)
-    assert found.facts()["accuracy"] == "99.9999 %" and "99.99 %" in found.summary()
+    assert found.facts()["accuracy"] == "99.9999 % of all 100,000,000 inputs" and "99.99 %" in found.summary()
 
 
 @pytest.mark.parametrize("text", ["short", "x" * 1000, "many\nlines\n of \t it", "ü" * 500])

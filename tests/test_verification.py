@@ -14,7 +14,8 @@ from modgrok.networks import verification
 from modgrok.networks.circuit import Expert, single
 from modgrok.networks.models import Power
 from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows
-from modgrok.networks.verification import Prediction, Predictions, predict, row_chunks, row_margins, verify
+from modgrok.networks.predicting import Prediction, Predictions, predict
+from modgrok.networks.verification import row_chunks, row_margins, verify
 
 
 def loop(network, integer_answer, rows):
@@ -105,7 +106,7 @@ def test_all_rows_come_once_and_in_order():
 
 def test_samples_and_tables_that_cannot_be_checked_are_refused():
     network = wrong_network()
-    with pytest.raises(InputError, match="the sample must have at least 1 row, got 0; leave it out"):
+    with pytest.raises(InputError, match="the sample must have at least 1 input, got 0; leave it out"):
         verify(network, sample=0)
     assert predict(network, np.int8(3), np.array(4)).row == (3, 4), "any kind of whole number will do"
     large = compile_paper("n1 + n2 + n3 + n4", 499, PaperSettings(add_width=2))
@@ -201,8 +202,8 @@ def test_many_predictions_at_once():
         assert (alone.value, alone.expected) == (many.values[k], many.expected[k])
         assert alone.margin == pytest.approx(many.margins[k], rel=1e-12)
     right = compile_paper("n1 + 2n2", 13)
-    assert predict(right, rows.tolist()).correct and predict(right, rows).summary().startswith("3 of 3 rows right")
-    assert predict(right, np.empty((0, 2), int)).summary() == "0 of 0 rows right, smallest margin inf"
+    assert predict(right, rows.tolist()).correct and predict(right, rows).summary().startswith("3 of 3 inputs right")
+    assert predict(right, np.empty((0, 2), int)).summary() == "0 of 0 inputs right, smallest margin inf"
     assert predict(right, rows[0].tolist()) == predict(right, *rows[0].tolist()), "one row, like its values"
 
 

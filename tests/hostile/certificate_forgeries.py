@@ -167,7 +167,9 @@ def invented(rng: random.Random, number: int) -> Forged:
     cases = [[value, refutation(rng, flat, value, moduli)] for value in carried]
     obstruction: dict[str, Any] = {"kind": rng.choice(KINDS), "cases": cases, "explanation": MARKER, "axis": axis}
     claim = bare_claim(moduli, absorbing, obstruction=obstruction)
-    if len(moduli) == 1 and rng.random() < 0.2:
+    if rng.random() < 0.3:
+        claim = {k: v for k, v in claim.items() if k != "moduli"} | {"family": "group", "up_to": True}
+    elif len(moduli) == 1 and rng.random() < 0.2:
         claim["up_to"] = True
         smaller = [[k, obstruction | {"cases": [[v, refutation(rng, flat, v, (k,))] for v in carried]}]
                    for k in range(1, order)]  # fmt: skip
@@ -187,7 +189,7 @@ def refutation(rng: random.Random, table: np.ndarray, absorbed: int | None, modu
         shape = (len(found["kept"][0]), len(found["kept"][1]), len(set(table[table >= 0].tolist())))
     if kind == "counting":
         found["lines"] = [best_line(kept_rows, kept_columns, v) for v in values]
-    if kind in ("closed-trail", "pairs", "rivals"):
+    if kind in ("closed-trail", "pairs", "rivals", "intransitive"):
         found["side"] = rng.choice(("row", "column"))
     if kind == "pairs":
         across = kept_columns if found["side"] == "column" else kept_rows
@@ -205,6 +207,10 @@ def refutation(rng: random.Random, table: np.ndarray, absorbed: int | None, modu
         transposed = rng.random() < 0.5
         sides = (shape[1], shape[0]) if transposed else shape[:2]
         found |= {"transposed": transposed, "tree": tree(rng, (*sides, shape[2]), prod(moduli))}
+    if kind == "intransitive":
+        found["line"] = rng.randint(0, max(shape))
+    if kind == "quadrangle":
+        found |= quadrangle(rng, kept_rows)
     if kind == "rivals":
         found.setdefault("kept", [list(range(shape[0])), list(range(shape[1]))])
         size = shape[0] if found["side"] == "row" else shape[1]
@@ -214,6 +220,16 @@ def refutation(rng: random.Random, table: np.ndarray, absorbed: int | None, modu
         found["cliques"] = [["row", rng.randrange(shape[0]), rng.choice([[], list(range(shape[1])), [0] * 9])]
                             for _ in range(shape[2])]  # fmt: skip
     return found
+
+
+def quadrangle(rng: random.Random, rows: list[Any]) -> dict[str, Any]:
+    """Four rows and columns; with luck three of their cells agree, and not the fourth."""
+    for _ in range(100):
+        a, b = ([rng.randrange(size) for _ in range(4)] for size in (len(rows), len(rows[0])))
+        first, second = ([rows[a[i]][b[j]] for i in (k, k + 1) for j in (k, k + 1)] for k in (0, 2))
+        if first[:3] == second[:3] and first[3] != second[3]:
+            break
+    return {"rows": a, "columns": b}
 
 
 def best_line(rows: list[Any], columns: list[Any], value: int) -> list[Any]:

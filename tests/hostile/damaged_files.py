@@ -27,7 +27,6 @@ from tally import Tally
 
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
-from modgrok.base.repository import study
 from modgrok.censuses import runner
 from modgrok.censuses import store as census_store
 from modgrok.censuses.plan import load_plan, plan_from
@@ -96,6 +95,7 @@ def read_result(path: Path) -> Any:
     return evidence.read_result(path, {"item": "classes"}).value
 
 
+PART_OF = {"code": "a"}
 FORMATS = {
     "network": Format("network.safetensors", lambda path: network_content(load(path))),
     "trained network": Format("run/weights.safetensors", lambda path: network_content(load(path))),
@@ -114,7 +114,7 @@ FORMATS = {
     "calibration": Format("calibration.json", read_calibration),
     "certificate": Format("certificate.json", check),
     "result of the report": Format("classes.json", read_result),
-    "parts of an item": Format("parts.json", lambda path: study("resuming").Parts(path).parts),
+    "parts of an item": Format("parts.json", lambda path: evidence.Parts(path, PART_OF).parts),
     "table in CSV": Format("table.csv", read_function, sealed=False),
     "table in npy": Format("table.npy", read_function),
     "table in Parquet": Format("table.parquet", read_function),
@@ -141,8 +141,7 @@ def examples() -> Path:
     write_certificate(folder / "certificate.json", asked, [("additive", decide(asked.table, 5, False))])
     result = classes.compute(Effort("quick"))
     evidence.write_result(folder / "classes.json", result, {"item": "classes"})
-    parts = study("resuming").Parts(folder / "parts.json")
-    parts.add({"width": 3}, {"accuracy": 0.5})
+    evidence.Parts(folder / "parts.json", PART_OF).add({"width": 3}, {"accuracy": 0.5})
     table = np.add.outer(np.arange(5), np.arange(5)) % 5
     np.savetxt(folder / "table.csv", table, fmt="%d", delimiter=",")
     np.save(folder / "table.npy", table)

@@ -69,7 +69,7 @@ def atom(rng: random.Random, depth: int) -> str:
     if kind < 0.85 or depth == 0:
         k = rng.choice((1, 1, 2, 2, 3, 4, 99))
         spellings = [f"n{k}", f"n_{k}", f"n_{{{k}}}", f"n{k}".translate(str.maketrans(DIGITS, LOWERED))]
-        spellings += ["xyz"[k - 1]] if k <= 3 else []
+        spellings += ["xyz"[k - 1], "abc"[k - 1]] if k <= 3 else []
         return rng.choice(spellings)
     left, right = rng.choice((("(", ")"), ("\\left(", "\\right)"), ("( ", " )")))
     return left + grammatical(rng, depth - 1) + right
@@ -102,7 +102,7 @@ def by_python(text: str, modulus: int) -> Callable[[Mapping[int, int]], int]:
         text = text.replace(old, new)
     text = text.replace("−", "-").replace("**", "^")
     text = re.sub(r"n_?(?:(\d+)|\{(\d+)\})", lambda found: f" v{int(found[1] or found[2])} ", text)
-    text = re.sub(r"[xyz]", lambda found: f" v{'xyz'.index(found[0]) + 1} ", text)
+    text = re.sub(r"[xyzabc]", lambda found: f" v{'xyzabc'.index(found[0]) % 3 + 1} ", text)
     text = text.replace("{", "(").replace("}", ")")
     tokens = re.findall(r"v\d+|\d+|[-+*^()]", text)
     words = [

@@ -21,7 +21,7 @@ import numpy as np
 from certificate_forgeries import CLAIMS, other_cases, other_group, several_fields, transplanted
 from large_certificates import LARGE, judged_large
 from options import called
-from placements import in_class, witnessed
+from placements import in_class, in_some_group, multiplied, witnessed
 from tally import Tally
 from true_certificates import (
     EXPRESSIONS,
@@ -100,6 +100,9 @@ def said(found: CheckedClaim, claim: Any, table: np.ndarray) -> list[str]:
     if found.outcome != "proved":
         return []
     moduli = claim.get("moduli") or [claim["group_order"]]
+    if claim["family"] == "group":
+        named = ("any group up to" if claim.get("up_to") else "a group of") + f" order {claim['group_order']}"
+        return [] if found.group == named else [f"it says {text!r}: {shown(table, claim)}"]
     group = " × ".join(f"Z_{m}" for m in moduli) + " with an absorbing element" * claim["absorbing"]
     named = ("any group up to " if claim.get("up_to") else "") + group
     if (found.family, found.verdict, found.group) != (claim["family"], claim["verdict"], named):
@@ -115,6 +118,8 @@ def truth(one: Original, table: np.ndarray, claim: Any) -> bool | None:
     changing = sum(bool((table != table.take([0], axis)).any()) for axis in range(table.ndim))
     if changing > {"constant": 0, "one-variable": 1}.get(claim["family"], table.ndim):
         return False
+    if claim["family"] == "group":
+        return truth_of_group(one, table, claim)
     if (claim["family"] == "multiplicative") != absorbing or (claim["family"] == "product-group") != (len(moduli) > 1):
         return False
     if claim["verdict"] == "in-class":
@@ -124,6 +129,20 @@ def truth(one: Original, table: np.ndarray, claim: Any) -> bool | None:
     groups = [(k,) for k in range(1, moduli[0] + 1)] if claim.get("up_to") else [moduli]
     found = {in_class(table, group, absorbing) for group in groups}
     return False if True in found else None if None in found else True
+
+
+def truth_of_group(one: Original, table: np.ndarray, claim: Any) -> bool | None:
+    """Of a claim about any finite group."""
+    order = claim["group_order"]
+    up_to = claim["verdict"] != "in-class"
+    if claim["absorbing"] or claim.get("moduli") or table.ndim != 2 or bool(claim.get("up_to")) != up_to:
+        return False
+    if claim["verdict"] == "in-class":
+        return multiplied(table, order, claim["witness"])
+    if any(prod(moduli) <= order and not absorbing for moduli, absorbing in one.planted):
+        return False
+    found = in_some_group(table, order)
+    return None if found is None else not found
 
 
 def shown(table: np.ndarray, claim: Any) -> str:

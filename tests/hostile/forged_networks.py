@@ -47,9 +47,10 @@ from true_networks import ITS_FILE_SAYS, MODES, Original, known_shapes, original
 from modgrok.base.errors import InputError
 from modgrok.base.stores import write_tensors
 from modgrok.networks.network import Network
+from modgrok.networks.predicting import predict
 from modgrok.networks.proving import prove
 from modgrok.networks.storage import load
-from modgrok.networks.verification import predict, verify
+from modgrok.networks.verification import verify
 from modgrok.proofs.proof import NoProof, Proof
 
 TOTAL, BATCH = 100_000, 250

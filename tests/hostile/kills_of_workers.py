@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from modgrok.explorer import workers
-from modgrok.explorer.events import Events
 from modgrok.explorer.jobs import Jobs
+from modgrok.explorer.visitors import Guest, Visitor
 from modgrok.explorer.workers import Worker
 
 ROOT = Path(__file__).parents[2]
@@ -139,13 +139,13 @@ def explored(settings: dict[str, Any], folder: Path, log: Path, rng: random.Rand
 
 
 async def trained(settings: dict[str, Any], folder: Path, rng: random.Random, most: int) -> Attempt:
-    attempt, events, worker = Attempt(), Events(), Worker("trains")
-    jobs = Jobs(worker, events)
+    attempt, guest, worker = Attempt(), Guest(Visitor({}, "")), Worker("trains")
+    jobs = Jobs(worker)
     params = {"runs": str(folder), "run": "run", "tables": str(folder), "expression": "n1 n2", "mod": 5}
     await worker.start()
     jobs.start()
     try:
-        job = jobs.add("training", "training", "a run", params | {"settings": settings}, run="run")
+        job = jobs.add(guest, "training", "training", "a run", params | {"settings": settings}, run="run")
         async with asyncio.timeout(PATIENCE):
             while job in jobs.jobs:
                 moment = rng.uniform(0, LIFE) if len(attempt.kills) < most else PATIENCE
@@ -164,7 +164,7 @@ async def trained(settings: dict[str, Any], folder: Path, rng: random.Random, mo
     finally:
         await worker.close()
         await jobs.close()
-    ends = [json.loads(kept.split(b"data: ", 1)[1]) for kept in events.kept if b"event: end" in kept]
+    ends = [json.loads(kept.split(b"data: ", 1)[1]) for kept in guest.visitor.events.kept if b"event: end" in kept]
     attempt.ended = bool(ends) and ends[-1]["state"] == "finished"
     if ends and not attempt.ended and "ended unexpectedly" not in str(ends[-1]["error"]):
         attempt.problems.append(str(ends[-1]))

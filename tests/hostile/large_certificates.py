@@ -80,7 +80,23 @@ def sums(side: int) -> np.ndarray:
     return np.add.outer(np.arange(side), np.arange(side)) % side
 
 
+def of_group(order: int, name: str | None) -> dict[str, Any]:
+    """The sums modulo a number as products in a group, under any name."""
+    products = sums(order).tolist()
+    own = list(range(order))
+    witness = {"g1": own, "g2": own, "h": own, "h_absorbing": None, "products": products, "group_name": name}
+    claim = bare_claim((order,), False, witness=witness) | {"family": "group"}
+    return of_large(sums(order), claim)
+
+
 LARGE: dict[str, Callable[[], Any]] = {
+    "a group of 1,024 elements": lambda: of_group(1024, None),
+    "a group that takes long to make": lambda: of_group(300, "GL(4,2)"),
+    "a group of very many factors": lambda: of_group(300, "xZ1" * 19 + "Z2^99"),
+    "symmetries of any group": lambda: of_large(
+        np.eye(60, dtype=int),
+        refuting((60,), {"kind": "intransitive", "side": "row", "line": 1}) | {"family": "group", "up_to": True},
+    ),
     "a tree of shared children": lambda: of_large(
         random_table((10, 10), 3), refuting((40,), chain((10, 10), 40, 12), axis=0)
     ),

@@ -245,6 +245,39 @@ def several(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.nda
     return about, tensors
 
 
+def other_structure(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Stored:
+    """The group or field that a word is in, its name, its table, or the word itself; the rest is made to fit."""
+    old = about.get("function")
+    if not isinstance(old, dict) or "written" not in old:
+        return other_words(rng, about, tensors)
+    function, found = json.loads(json.dumps(old)), dict(tensors)
+    order, kind = about["modulus"], rng.randrange(6)
+    names = ["S3", "Z6", "D3", "Q8", "D4", "Z8", "Z2^3", "Z4", "Z2^2", "S8", "s3", "S 3", MARKER, STAMP, "", 7, None]
+    table = np.add.outer(np.arange(order), np.arange(order)) % order
+    if kind == 0:
+        function["structure"] = rng.choice(
+            [{"group": rng.choice(names)}, {"field": rng.choice([4, 5, 6, 8, "4"])}, None]
+        )
+    elif kind == 1:  # another group under a name that somebody knows
+        elements = [str(k) for k in range(order)]
+        function["structure"] = {"group": rng.choice(names), "elements": elements, "table": table.tolist()}
+        found["function"] = table.astype(np.int32)
+    elif kind == 2:
+        function["written"] = rng.choice(["a b", "b a", "a b a^-1", "n1 + n2", "n1 n2", "a", "a +", MARKER, 7, None])
+    elif kind == 3:
+        cells = np.array(tensors["function"])
+        cells.flat[rng.randrange(cells.size)] = rng.randrange(-1, order + 1)
+        found["function"] = cells
+    elif kind == 4:
+        function["name"] = rng.choice(["a b in S3", "a b in Q8", "a b in Z6", STAMP, MARKER, "", None])
+    else:
+        function["structure"] = {"group": "a group", "elements": ["x"] * order, "table": table[::-1].tolist()}
+    if rng.random() < 0.7 and isinstance(function.get("structure"), dict) and isinstance(function.get("written"), str):
+        place = function["structure"].get("group", f"GF({function['structure'].get('field')})")
+        function["name"] = f"{function['written']} in {place}"
+    return about | {"function": function, "expression": function["name"]}, found
+
+
 FORGERIES: dict[str, Forge] = {
     "one tensor": other_weights,
     "all weights": all_weights,
@@ -255,6 +288,7 @@ FORGERIES: dict[str, Forge] = {
     "neurons that cancel": cancelling,
     "types and shapes": other_types,
     "words": other_words,
+    "groups and fields": other_structure,
     "betas": other_betas,
     "wires and sizes": other_wires,
     "any field": other_fields,

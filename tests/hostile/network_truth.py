@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from modgrok.networks.network import Network
 
 def answered(network: Network) -> np.ndarray | None:
     """What integers say for each row of the table, below 0 where nobody knows; None for unknown words."""
+    if network.function.written is not None:
+        return worth(network.function.name, network.function.structure)
     if network.function.tree is None:
         return np.asarray(network.function.table).reshape(-1)
     modulus, text = network.modulus, network.expression.strip()
@@ -22,6 +25,55 @@ def answered(network: Network) -> np.ndarray | None:
     one_variable = text in ("3", "n1^2")
     rows = np.indices(network.model.residues).reshape(network.model.variables, -1).T
     return np.array([(function(*row, 0) if one_variable else function(*row)) % modulus for row in rows.tolist()])
+
+
+def quaternion(x: int, y: int) -> int:
+    """±1, ±i, ±j, ±k are 0, 2; 1, 3; 4, 6; 5, 7, as r = i and s = j have them."""
+    units = {0: (0, 0), 2: (1, 0), 1: (0, 1), 3: (1, 1), 4: (0, 2), 6: (1, 2), 5: (0, 3), 7: (1, 3)}
+    signs = {(1, 2): (0, 3), (2, 3): (0, 1), (3, 1): (0, 2), (2, 1): (1, 3), (3, 2): (1, 1), (1, 3): (1, 2)}
+    (s, a), (t, b) = units[x], units[y]
+    sign, unit = (1, 0) if a == b and a else (0, a + b) if not a * b else signs[a, b]
+    return next(k for k, value in units.items() if value == ((s + t + sign) % 2, unit))
+
+
+def permutation(x: int, y: int) -> int:
+    found = list(permutations(range(3)))
+    return found.index(tuple(found[x][i] for i in found[y]))
+
+
+GROUPS = {
+    "S3": [[permutation(x, y) for y in range(6)] for x in range(6)],
+    "Q8": [[quaternion(x, y) for y in range(8)] for x in range(8)],
+    **{f"Z{n}": [[(x + y) % n for y in range(n)] for x in range(n)] for n in (4, 5, 6, 8)},
+    "Z2^2": [[x ^ y for y in range(4)] for x in range(4)],
+}
+FOUR = [[0, 0, 0, 0], [0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]]
+"""Products in the field of four elements, t² = t + 1; sums are x ^ y."""
+
+
+def worth(name: str, structure: Any) -> np.ndarray | None:
+    """What words in small groups and fields are worth on every row; None for those that stand in no list."""
+    text, _, place = name.rpartition(" in ")
+    table = GROUPS.get(place, structure.table.tolist() if getattr(structure, "spelling", "") is None else None)
+    if table is not None and text in ("a b", "b a", "a b a^-1"):
+        pairs = [(a, b) for a in range(len(table)) for b in range(len(table))]
+        inverse = [row.index(0) for row in table]
+        values = {
+            "a b": lambda a, b: table[a][b],
+            "b a": lambda a, b: table[b][a],
+            "a b a^-1": lambda a, b: table[table[a][b]][inverse[a]],
+        }
+        return np.array([values[text](*pair) for pair in pairs])
+    if place == "GF(4)" and text in ("n1 n2 + t", "n1 + n2", "n1 n2"):
+        own = {
+            "n1 n2 + t": lambda a, b: FOUR[a][b] ^ 2,
+            "n1 + n2": lambda a, b: a ^ b,
+            "n1 n2": lambda a, b: FOUR[a][b],
+        }
+        return np.array([own[text](a, b) for a in range(4) for b in range(4)])
+    if name in ("n1/n2 mod 5", "n1/n2 in GF(5)"):
+        return np.array([a * pow(b, 3, 5) % 5 if b else -1 for a in range(5) for b in range(5)])
+    return None
 
 
 def right_rows(network: Network, answers: np.ndarray, *, flush: bool) -> np.ndarray:

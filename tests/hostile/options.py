@@ -51,6 +51,11 @@ CALLS: dict[str, tuple[str, ...]] = {
     "inspect": ("inspect", "network.safetensors"),
     "paper": ("paper", "classes", "--quick", "--out", "item"),
     "explore": ("explore", "--no-open", "--port", "0", "--seconds", "0.01", "--runs", "runs"),
+    "decompile": ("decompile", "network.safetensors"),
+    "tasks": ("tasks",),
+    "share": ("share", "n1 n2", "--mod", "5", "--out", "page.html"),
+    "dataset": ("dataset", "build", "--out", "dataset"),
+    "zoo": ("zoo", "list", "zoo"),
     "mix": ("mix", "n1 n2", "--mod", "5", "--trained", "sums", "--width", "4", "--steps", "2"),
 }
 """A small call of each command."""

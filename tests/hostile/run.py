@@ -30,6 +30,9 @@ from typing import Any
 
 from tally import Tally
 
+from modgrok.base.provenance import KEY, merged, provenance, read_made
+from modgrok.base.results import plain
+
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "benchmarks" / "results" / "hostile.json"
 ABOUT = (
@@ -143,7 +146,11 @@ def main(argv: list[str] | None = None) -> int:
         Part(letter, stored["parts"].get(letter, {}), commit, afresh=args.afresh, workers=args.workers)
         for letter in args.parts.split(",")
     ]
+    start = time.perf_counter()
     share_out(parts, args.workers, time.monotonic() + args.seconds, lambda: write(args.out, recorded(stored, parts)))
+    here = provenance(start, {"parts": args.parts}, "modgrok", *sorted(Path(__file__).parent.glob("*.py")))
+    stored[KEY] = plain(merged(() if args.afresh else read_made(stored.get(KEY)), (here,)))
+    write(args.out, stored)
     for part in parts:
         print(part)
         for line in part.tally.shown:
@@ -208,8 +215,9 @@ def recorded(stored: dict[str, Any], parts: list[Part]) -> dict[str, Any]:
         "found": sum(sum(part["found"].values()) for part in known.values()),
         "left": sum(part["left"] for part in known.values()),
     }
+    made = stored.get(KEY)
     stored.clear()
-    stored |= about | {"parts": known}
+    stored |= about | {KEY: made, "parts": known}
     return stored
 
 

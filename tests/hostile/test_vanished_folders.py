@@ -69,9 +69,9 @@ def test_the_command_says_so_with_its_code(tmp_path, monkeypatch, capsys):
 def test_sweeps_and_censuses_are_no_success_either(gone, tmp_path, monkeypatch):
     write_rows = row_store.write_rows
 
-    def written(path, rows) -> None:
+    def written(*arguments) -> None:
         gone(tmp_path / "sweep")
-        write_rows(path, rows)
+        write_rows(*arguments)
 
     with monkeypatch.context() as patch:
         patch.setattr(row_store, "write_rows", written)

@@ -10,10 +10,11 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from placements import permuted
 
 from modgrok.algebra.function import read_function
 from modgrok.base.results import plain
-from modgrok.separable import decide, verdict_to_json
+from modgrok.separable import decide, decide_group, verdict_to_json
 from modgrok.separable.checking import FORMAT
 from modgrok.separable.classification import classify_table
 
@@ -24,10 +25,10 @@ MARKER = "ZQ⁂MARK\x1b[31m"
 STEP = 1_000_003
 """A prime that is no divisor of the number of all damages, so that its multiples come to each of them."""
 MARKS = ("ZQ", "MARK", "\x1b")
-FAMILIES = ("constant", "one-variable", "additive", "multiplicative", "product-group")
+FAMILIES = ("constant", "one-variable", "additive", "multiplicative", "product-group", "group")
 VERDICTS = ("in-class", "not-in-class", "unknown")
 KINDS = ("distinct-lines", "counting", "closed-trail", "no-cyclic-automorphism", "pairs", "search", "symmetry",
-         "rivals", "rival-cells")  # fmt: skip
+         "rivals", "rival-cells", "quadrangle", "short-cycles", "intransitive")  # fmt: skip
 WORDS = (*FAMILIES, *VERDICTS, *KINDS, "several", "row", "column", "fibre", "scale", "complete", "more")
 EXPRESSIONS: dict[str, Callable[..., int]] = {
     "n1 + n2": lambda a, b: a + b,
@@ -168,11 +169,30 @@ def rare() -> Iterator[Original]:
     for rows, moduli, absorbing in RARE:
         table = np.array(rows, dtype=np.int64)
         yield of_table(table, [claim_for(table, moduli, absorbing)])
+    for table in in_groups(rng):
+        yield of_table(table, [plain({"family": "group", **verdict_to_json(decide_group(table))})])
     for shape, moduli, absorbing in (((30, 30), (31,), False), ((16, 12), (16,), True), ((3, 3, 3), (4,), True)):
         table = planted_table(rng, shape, moduli, absorbing, 8)
         g = [[None if rng.random() < 0.1 else 0 for _ in range(size)] for size in shape]
         empty = {**{f"g{k + 1}": part for k, part in enumerate(g)}, "h": [0] * prod(moduli), "h_absorbing": 0}
         yield of_table(table, [bare_claim(moduli, absorbing, witness=empty)], (moduli, absorbing))
+
+
+def in_groups(rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Products in groups with rows, columns and values shuffled, one-to-one and not, with equal lines and without; and
+    the same of Latin squares that are no group, since two rows have exchanged a cycle of values."""
+    for name in ("S3", "D4", "Q8", "A4"):
+        products = np.array(permuted(name))
+        n = len(products)
+        table = rng.permutation(n)[products[np.ix_(rng.permutation(n), rng.permutation(n))]]
+        switched, column = table.copy(), 0
+        while True:
+            switched[[0, 1], column] = table[[1, 0], column]
+            column = int(np.flatnonzero(table[0] == table[1, column])[0])
+            if column == 0:
+                break
+        h = np.array([0, 0, 1, 2, *[3] * (n - 4)])
+        yield from (table, switched, h[table], h[switched], h[table[np.ix_([*range(n), 0], [*range(n), 1, 2])]])
 
 
 XOR = [[a ^ b for b in range(8)] for a in range(8)]
@@ -183,6 +203,8 @@ RARE: tuple[tuple[list[list[int]], tuple[int, ...], bool], ...] = (
     (XOR, (2, 4), False),
     (XOR, (2, 2, 2), False),
     ([[PERMUTATIONS.index(tuple(a[k] for k in b)) for b in PERMUTATIONS] for a in PERMUTATIONS], (6,), False),
+    ([[(0, 0, 1, 1, 2, 3)[PERMUTATIONS.index(tuple(a[k] for k in b))] for b in PERMUTATIONS] for a in PERMUTATIONS],
+     (6,), False),
     ([[0, 2, 0], [2, 0, 1], [1, 0, 0], [0, 1, 2]], (2, 2), False),
     ([[1, 0, 2, 0], [2, 3, 0, 2], [0, 3, 2, 0], [2, 1, 0, 0], [0, 0, 3, 3], [0, 2, 0, 3], [3, 0, 1, 2], [3, 2, 3, 1]],
      (2, 4), False),

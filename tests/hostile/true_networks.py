@@ -85,6 +85,15 @@ def originals() -> tuple[Original, ...]:
             network = compile(text, modulus)
         modes = ("waves", "composed", "composed by rows")
         found.append(Original(f"{text} mod {modulus}, with claims", network.stored(), modes))
+    table = [[0, 1, 2, 3], [1, 0, 3, 2], [2, 3, 0, 1], [3, 2, 1, 0]]
+    places: list[tuple[str, dict[str, Any]]] = [
+        ("a b", {"group": "S3"}), ("a b", {"group": "Q8"}), ("a b a^-1", {"group": "S3"}), ("a b", {"group": table}),
+        ("n1 n2 + t", {"field": 4}), ("n1 + n2", {"field": 4}), ("n1/n2", {"mod": 5}),
+    ]  # fmt: skip
+    for text, place in places:
+        for frequencies in ("all", "minimal"):
+            network = compile(text, **place, frequencies=frequencies)
+            found.append(Original(f"{network.title}, {frequencies}", network.stored()))
     found.append(Original("paper", compile("n1 n2 + n3", 3, method="paper", mul_width=40, add_width=60).stored()))
     table = [[(a + 2 * b) % 5 % 3 for b in range(4)] for a in range(5)]
     found.append(Original("table", compile(read_function(table)).stored()))

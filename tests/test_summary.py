@@ -1,0 +1,97 @@
+"""The page on two pages: every number of it is a stored one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import modgrok as mg
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def words_of(name: str) -> str:
+    """A page without its line breaks."""
+    return " ".join(text_of(name).split())
+
+
+def stored(name: str) -> dict:
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
+def test_the_summary_has_the_stored_numbers_of_networks_and_proofs():
+    page = words_of("docs/summary.md")
+    four = next(row for row in stored("widths.json")["rows"] if row["terms"] == 4)
+    two = next(row for row in stored("widths.json")["rows"] if row["terms"] == 2)
+    assert f"**{two['minimal']} hidden neurons add two residues" in page
+    assert f"take {four['flat']} neurons for the one-hot and {four['minimal']} to rank it first" in page
+    assert f"random phases take {four['random']:,}, published closed forms" in page
+    assert f"largest margin, {four['literature']:,} (" in page
+    proofs = stored("proofs.json")["rows"]
+    least = next(row for row in proofs if row["kind"] == "minimal" and row["expression"].startswith("2n1^4"))
+    assert f"takes {least['neurons']} neurons, right on all {least['rows']:,} inputs" in page
+    long = next(row for row in proofs if "n99" in row["expression"])
+    assert len(str(long["rows"])) == 349 and "10³⁴⁸ inputs" in page and long["prove_seconds"] < 1
+    assert f"99 residues modulo {long['modulus']:,}" in page
+    kernel = sum(len(path.read_text("utf-8").splitlines()) for path in (ROOT / "src/modgrok/proofs").glob("*.py"))
+    assert kernel < 3000 and "under 3,000 lines" in page
+    hostile, mutations = stored("hostile.json")["parts"], stored("mutations.json")
+    assert not hostile["h"]["found"] and f"{hostile['h']['trials']:,} forged certificates" in page
+    assert not hostile["i"]["found"] and f"{hostile['i']['trials']:,} forged networks" in page
+    assert f"of {mutations['faults']} faults" in page and not {"wrong", "called proved"} & set(mutations["outcomes"])
+
+
+def test_the_summary_has_the_stored_numbers_of_decisions_and_laws():
+    page = words_of("docs/summary.md")
+    total = stored("truth.json")["total"]
+    assert f"Of {total['tables']:,} tables" in page and f"{total['unknown']:,} stayed open" in page
+    assert not total["wrong"]
+    strong = json.loads(text_of("src/modgrok/reproduction/recorded/strong.json"))
+    assert "8n1^5 n2 + 34n1^9 n2^5 mod 97: 14 settings go beyond the 1 % of twins and guesses, 5 of them" in str(strong)
+    assert "5 of 19 kinds of networks" in page and mg.classify("8x^5 y + 34x^9 y^5", mod=97).verdict == "not-in-class"
+    assert "Learned 79 of 81 times" in text_of("docs/strong.md") and "79 of 81 cases were learned" in page
+    report = json.loads(text_of("benchmarks/census/large/report/report.json"))
+    assert f"{report['evaluated']:,} networks at {len(report['errors_by_setting'])} settings" in page
+    assert f"error {report['error_one_curve']:.3f} on unseen tables" in page
+    families = next(each for each in report["errors_held_out"] if each["held_out"] == "families")
+    assert f"{families['error']:.3f} on unseen families" in page
+    assert f"{report['networks_left_out']:,} of the census's {report['networks']:,}" in page
+    draws = stored("questions.json")["draws"].values()
+    assert {f"{draw['without_a_number']:.0%}" for draw in draws} <= {"16%", "17%"} and "16 % get no number" in page
+    assert {f"{draw['in_their_intervals']:.0%}" for draw in draws} == {"90%"} and "90 % of the trainings" in page
+
+
+def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling():
+    page = words_of("docs/summary.md")
+    found = stored("group-networks.json")
+    rows = {row["group"]: row for row in found["groups"]["rows"]}
+    assert not found["groups"]["wrong_cells"] and not found["groups"]["not_proved"]
+    assert f"All {found['groups']['groups']} groups tried" in page
+    assert [rows[name]["minimal"] for name in ("S5", "A5", "D30", "Z97")] == [5, 4, 3, 3]
+    assert "5 multiply in S₅, 4 in A₅, 3 in D₃₀ and in Z₉₇" in page
+    margins = [rows[name]["minimal_margin"] for name in ("S5", "A5", "D30", "Z97")]
+    assert 1e-4 < max(margins) < 1e-3 and 1e-7 < min(margins) < 1e-6 and "10⁻⁴ to 10⁻⁷" in page
+    assert f"takes {rows['S5']['one_hot']} in S₅ and {rows['A5']['one_hot']} in A₅" in page
+    assert not found["fields"]["wrong_rows"] and f"{found['fields']['polynomials']:,} random polynomials" in page
+    table = text_of("docs/group-networks.md")
+    for row, said in (
+        ("S5", "77 to 79 % for S₅"),
+        ("A5", "98.1 % for A₅"),
+        ("D30", "99.6 % of the logits' variance for D₃₀"),
+    ):
+        shares = re.search(rf"^\| {row} \| power \| 100.0 % \| ([\d.]+)(?: to ([\d.]+))? % \|", table, re.MULTILINE)
+        assert shares and said in page
+        assert all(f"{float(each):.0f}" in said or each in said for each in shares.groups() if each)
+    tables = stored("complexity.json")["tables"]
+    assert f"a sum has {tables['sum']['estimate']:.2f}, xor {tables['xor']['estimate']:.2f}" in page
+    assert f"a random table about {tables['random']['estimate']:.0f}" in page
+    groups = stored("decompile.json")["by_group"]
+    assert f"all of {groups['grokked']['good']} grokked" in page
+    assert all(counted["good"] == counted["networks"] for counted in groups.values())
+    assert f"of {sum(groups[kind]['networks'] for kind in ('memorised', 'untrained', 'shuffled'))} that had" in page
