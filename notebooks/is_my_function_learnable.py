@@ -104,20 +104,25 @@ for name, each in functions.items():
 #
 # In the class or not is one question, how well a network will do is another. Networks get some cells right outside the
 # class, too: those that follow from others, such as cells of equal rows. `classify` tells the test accuracy to expect,
-# and the interval in which nine networks of ten lie, from what the trainings most like this one reached. Three
-# polynomials modulo 43, expected and then trained:
+# and the interval in which nine networks of ten lie, from what the trainings most like this one reached. Does it hold?
+# Eight polynomials modulo 43, drawn at random so that nobody can choose those that come out well; expected first, then
+# trained:
 
 # %%
-for polynomial in ("n1 n2 + n1 + n2", "(5n1^3 + 2n2^4)^2 - n2", "n1^2 + n1 n2 + n2^2"):
+draw, inside = np.random.default_rng(43), 0
+for _ in range(8):
+    (a, b, c), (k, m, n) = draw.integers(1, 43, 3), draw.integers(1, 5, 3)
+    polynomial = f"({a}n1^{k} + {b}n2^{m})^2 + {c}n1^{n}"
     expected = mg.classify(polynomial, mod=43).expected
-    trained = mg.train(polynomial, mod=43)
-    accuracy = trained.final["test_accuracy"]
-    print(f"{polynomial:24} expected {expected.text}, trained {accuracy:.1%}")
+    accuracy = mg.train(polynomial, mod=43).final["test_accuracy"]
+    held = expected.covered and expected.low <= accuracy <= expected.high
+    inside += held
+    print(f"{polynomial:28} expected {expected.text}, trained {accuracy:.1%}, {'inside' if held else 'outside'}")
+print(inside, "of 8 networks are inside their intervals")
 
 # %% [markdown]
-# The one in the middle is outside the class. But n1³ takes each of its non-zero values three times modulo 43, so most
-# test cells have a twin that was trained on. An interval is no promise: one network in ten may lie outside, and more of
-# them for tables unlike any that were trained before.
+# An interval is no promise. Nine networks in ten lie inside where the table is of a kind that was trained before, fewer
+# where it is of a new kind, as these are; they miss by little.
 #
 # Your turn: `mg.classify("mine.csv")` and `mg.train("mine.csv")` read a file; rows, columns and values may differ in
 # number, and `mg.smallest_group(table)` looks for the smallest group that fits.
