@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,8 @@ from modgrok.censuses.prepared import PreparedTable, TableKey, prepared
 from modgrok.censuses.store import ROWS, SETTINGS
 from modgrok.experiments.part import Part, work
 from modgrok.training.config import Ensemble, hyper
+from modgrok.training.presets import DEFAULTS, preset
+from modgrok.training.settings import TRACED
 from modgrok.training.steps import Metrics, Shape
 
 LARGEST_PART = 1024
@@ -59,7 +62,9 @@ class CensusPart(Part):
 
     def ensemble(self) -> Ensemble:
         tables = self.prepared()
-        settings = {name: np.array([getattr(member, name) for member in self.members]) for name in VARIED}
+        usual = preset(self.members[0].model, DEFAULTS["optimiser"])
+        settings: dict[str, Any] = {name: usual[name] for name in TRACED}
+        settings |= {name: np.array([getattr(member, name) for member in self.members]) for name in VARIED}
         return Ensemble(
             self.shape, hyper(**settings), np.stack([table.values for table in tables]), [t.order for t in tables]
         )
@@ -103,17 +108,17 @@ def parts(plan: CensusPlan) -> list[CensusPart]:
 
 
 def shared_programs(plan: CensusPlan) -> dict[Shape, list[CensusNetwork]]:
-    """The networks of each compiled program: those of a modulus and width whose training sets are of similar size."""
+    """The networks of each compiled program: those of a model, modulus and width with training sets of similar size."""
     networks = defaultdict(list)
     for network in plan.networks():
-        networks[network.modulus, network.width, network.train_rows].append(network)
-    rows: dict[tuple[int, int], set[int]] = defaultdict(set)
-    for modulus, width, train_rows in networks:
-        rows[modulus, width].add(train_rows)
-    largest = {model: padded_rows(counts, plan.fill) for model, counts in rows.items()}
+        networks[(network.model, network.modulus, network.width), network.train_rows].append(network)
+    rows: dict[tuple[str, int, int], set[int]] = defaultdict(set)
+    for sized, train_rows in networks:
+        rows[sized].add(train_rows)
+    largest = {sized: padded_rows(counts, plan.fill) for sized, counts in rows.items()}
     programs: dict[Shape, list[CensusNetwork]] = defaultdict(list)
-    for (modulus, width, train_rows), members in networks.items():
-        shape = replace(members[0].shape, train_rows=largest[modulus, width][train_rows])
+    for (sized, train_rows), members in networks.items():
+        shape = replace(members[0].shape, train_rows=largest[sized][train_rows])
         programs[shape].extend(members)
     return programs
 
@@ -135,11 +140,7 @@ def padded_rows(counts: Iterable[int], fill: float) -> dict[int, int]:
 
 def part_size(shape: Shape, networks: int, steps: int, most: float) -> int:
     """How many networks train side by side: as many as the limits allow, in parts of nearly equal size."""
-    rows, width, classes = shape.rows, shape.model.width, shape.model.classes
-    limits = (
-        LARGEST_PART,
-        most / work(shape, steps),
-        PART_BYTES / (16 * rows * (width + classes)),
-    )
+    numbers = shape.model.activations() // 4 + shape.model.classes
+    limits = (LARGEST_PART, most / work(shape, steps), PART_BYTES / (16 * shape.rows * numbers))
     count = -(-networks // max(1, int(min(limits))))
     return -(-networks // count)

@@ -15,6 +15,7 @@ fractions = [0.5]
 families = ["two-monomials"]        # optional: only these of the families above
 share = 1.0                         # of each family's tables, the first ones
 seeds = 1                           # trainings of each table, which differ in split and initial weights
+model = "power"                     # or mlp, transformer, with what suits it for everything that is not said here
 learning_rate = 0.005
 weight_decay = 5.0
 """
@@ -36,15 +37,19 @@ from modgrok.algebra.field import check_modulus
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_bytes
 from modgrok.censuses.families import check_family, is_own, own_functions
-from modgrok.networks.models import Power
+from modgrok.networks.models import trainable
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
-from modgrok.training.presets import DEFAULTS
+from modgrok.training.presets import DEFAULTS, preset
 from modgrok.training.steps import Shape
 
 LARGEST_CENSUS = 1_000_000
 LARGEST_PLAN = 1 << 20
 """Bytes of a TOML file."""
+POWER = DEFAULTS["model"]
+"""The model of a block that names none: the paper's x² network."""
+RATE_OF_THE_MODEL: Any = None
+"""A rate that is not given is what suits the model."""
 
 
 class CensusNetwork(NamedTuple):
@@ -59,6 +64,7 @@ class CensusNetwork(NamedTuple):
     seed: int
     learning_rate: float
     weight_decay: float
+    model: str = POWER
 
     @property
     def train_rows(self) -> int:
@@ -66,7 +72,8 @@ class CensusNetwork(NamedTuple):
 
     @property
     def shape(self) -> Shape:
-        return Shape(Power((self.modulus,) * 2, self.modulus, width=self.width), self.train_rows)
+        config = TrainConfig("n1 + n2", self.modulus, model=self.model, width=self.width)
+        return Shape(config.network_model((self.modulus,) * 2), self.train_rows, loss=config.loss)
 
 
 @dataclass(frozen=True)
@@ -79,14 +86,21 @@ class Settings:
     families: tuple[str, ...] | None = None
     share: float = 1.0
     seeds: int = 1
-    learning_rate: float = DEFAULTS["learning_rate"]
-    weight_decay: float = DEFAULTS["weight_decay"]
+    learning_rate: float = RATE_OF_THE_MODEL
+    weight_decay: float = RATE_OF_THE_MODEL
+    model: str = POWER
 
     def __post_init__(self) -> None:
+        if self.model not in trainable():
+            raise InputError(f"model must be {' or '.join(trainable())}, got {self.model!r}")
+        for name in ("learning_rate", "weight_decay"):
+            if getattr(self, name) is RATE_OF_THE_MODEL:
+                object.__setattr__(self, name, preset(self.model, DEFAULTS["optimiser"])[name])
         for modulus in self.moduli:
             check_modulus(modulus)
         for width, fraction in product(self.widths, self.fractions):
-            TrainConfig("n1", 2, width=width, learning_rate=self.learning_rate, weight_decay=self.weight_decay)
+            rates: dict[str, Any] = {"learning_rate": self.learning_rate, "weight_decay": self.weight_decay}
+            TrainConfig("n1", 2, model=self.model, width=width, **rates)
             train_count(fraction, 4)
         if not 0 < self.share <= 1:
             raise InputError(f"share must be above 0 and at most 1, got {self.share}")
@@ -169,9 +183,9 @@ class CensusPlan:
                 for family, count in self.shared(s).items():
                     for table_seed, k in product(members(family, count, modulus), range(s.seeds)):
                         seed = training_seed(table_seed, k)
-                        yield CensusNetwork(
-                            number, family, table_seed, modulus, width, fraction, seed, s.learning_rate, s.weight_decay
-                        )
+                        rates = s.learning_rate, s.weight_decay
+                        about = number, family, table_seed, modulus, width, fraction, seed
+                        yield CensusNetwork(*about, *rates, s.model)
                         number += 1
 
     def to_json(self) -> dict[str, Any]:
@@ -179,6 +193,9 @@ class CensusPlan:
         own: dict[str, Any] = {"digests": self.digests} if self.digests else {}
         own |= {"shuffle": True} if self.shuffle else {}
         settings = [dataclasses.asdict(s) for s in self.settings]
+        for each in settings:
+            if each["model"] == POWER:
+                del each["model"]
         return {"steps": self.steps, "tables": self.tables, "settings": settings, "fill": self.fill, **own}
 
 
@@ -245,21 +262,21 @@ def digests_from(content: Any) -> dict[str, tuple[str, ...]]:
 
 LISTS = {"moduli": int, "widths": int, "fractions": float}
 OPTIONAL_LISTS = {"families": str}
-NUMBERS = {"share": float, "seeds": int, "learning_rate": float, "weight_decay": float}
+SINGLE = {"share": float, "seeds": int, "learning_rate": float, "weight_decay": float, "model": str}
 
 
 def settings_from(block: Mapping[str, Any]) -> Settings:
     given = {name: kind for name, kind in OPTIONAL_LISTS.items() if block.get(name) is not None}
     kinds = LISTS | given
-    check_keys("settings", block, dict.fromkeys(kinds, list), optional=(*OPTIONAL_LISTS, *NUMBERS))
+    check_keys("settings", block, dict.fromkeys(kinds, list), optional=(*OPTIONAL_LISTS, *SINGLE))
     lists: dict[str, Any] = {
         name: tuple(checked(name, value, kind) for value in block[name]) for name, kind in kinds.items()
     }
     for name, values in lists.items():
         if not values:
             raise InputError(f"settings.{name} is empty; give at least one, or leave the block out")
-    numbers = {name: checked(name, block[name], kind) for name, kind in NUMBERS.items() if name in block}
-    return Settings(**lists, **numbers)
+    single = {name: checked(name, block[name], kind) for name, kind in SINGLE.items() if name in block}
+    return Settings(**lists, **single)
 
 
 def check_keys(

@@ -39,6 +39,7 @@ SETTINGS = pa.schema(
         ("steps", pa.int64()),
         ("beside", pa.int64()),
         ("room", pa.int64()),
+        ("model", pa.string()),
     ]
 )
 ROWS = pa.schema([*SETTINGS, *(field for field in CURVES if field.name != "step")])
@@ -65,9 +66,9 @@ class CensusStore(RowStore):
     """The rows of a census that follows a plan."""
 
     schema, key, whole, older, again = ROWS, ("network", "steps"), WHOLE, ("chunk-*.parquet",), AGAIN
-    filled = tuple(name for name in SETTINGS.names if name not in ("expression", "beside", "room"))
+    filled = tuple(name for name in SETTINGS.names if name not in ("expression", "beside", "room", "model"))
     """Metrics may be null, where a training diverged, random tables have no expression, and up to 0.2.0 nothing says
-    how many networks trained side by side."""
+    how many networks trained side by side, or that all were of the model `power`."""
 
     def __init__(self, folder: Path, plan: CensusPlan) -> None:
         super().__init__(folder, plan.size())

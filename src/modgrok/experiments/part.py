@@ -16,14 +16,18 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
 from modgrok.base.provenance import Made, provenance
+from modgrok.networks.models import Model, Power, Transformer
 from modgrok.training.config import Ensemble
 from modgrok.training.ensemble import chunk_size, compiled_programs, pick, train_ensemble
 from modgrok.training.steps import Metrics, Shape
@@ -121,7 +125,20 @@ def train_part(part: Part, progress: Progress | None = None) -> TrainedPart:
 
 def work(shape: Shape, steps: int) -> float:
     """Multiplications and additions of a training: two for each weight of a row, forward once and backward twice."""
-    return 6.0 * steps * shape.train_rows * shape.model.width * shape.model.classes
+    return 6.0 * steps * shape.train_rows * multiplied(shape.model)
+
+
+@lru_cache(maxsize=256)
+def multiplied(model: Model) -> int:
+    """Weights that a row is multiplied with: the readout of an x² network, whose columns are gathered; all of another.
+
+    A transformer has them once for each variable and once for the answer.
+    """
+    if isinstance(model, Power):
+        return model.width * model.classes
+    weights = jax.tree.leaves(jax.eval_shape(lambda: model.init(jnp.ones(()), key=jax.random.key(0))))
+    times = model.variables + 1 if isinstance(model, Transformer) else 1
+    return times * sum(int(weight.size) for weight in weights)
 
 
 def slice_numbers(text: str) -> tuple[int, int]:
