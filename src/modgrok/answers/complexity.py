@@ -98,13 +98,23 @@ def complexity(
     >>> found.exact, round(found.value, 4), round((1 + 6 * 2**0.5) / 7, 4)
     (True, 1.355, 1.355)
     """
-    started = time.perf_counter()
     asked = read_function(function, mod, group=group, field=field, at_least=2)
-    if len(asked.sizes) != 2 or max(*asked.sizes, asked.values) > LARGEST:
+    if not has_complexity(asked):
         raise InputError(
             f"the complexity is that of a function of two variables with at most {LARGEST} values each, got "
             f"{asked.title} ({asked.shape_text}); give a smaller modulus, or fix the other variables"
         )
+    return complexity_of(asked, bounds=bounds)
+
+
+def has_complexity(asked: Function) -> bool:
+    """Whether a function has two variables, and a table that is small enough."""
+    return len(asked.sizes) == 2 and max(*asked.sizes, asked.values) <= LARGEST
+
+
+def complexity_of(asked: Function, *, bounds: bool = False) -> Complexity:
+    """`complexity` of a function that was read, and has one."""
+    started = time.perf_counter()
     table = np.asarray(asked.table if asked.known is None else np.where(asked.known, asked.table, -1))
     closed = group_ratio(table, asked.values)
     lower = below = upper = None

@@ -1,4 +1,4 @@
-"""Figures of learning from part of a table: the share that is needed against the complexity, and accuracy over shares."""
+"""Figures of learning from part of a table: the share that is needed by the complexity, and accuracy over shares."""
 
 from __future__ import annotations
 
