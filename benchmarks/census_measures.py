@@ -86,6 +86,7 @@ def measured_share(key: Key, until: float) -> Row | None:
     from modgrok.censuses.families import make_table
     from modgrok.separable import redundancy
     from modgrok.separable.measures.completion import completion
+    from modgrok.separable.measures.complexity import permuted_redundancy
 
     if time.time() > until:
         return None
@@ -95,6 +96,7 @@ def measured_share(key: Key, until: float) -> Row | None:
     return dict(zip((*TABLE, "fraction"), key, strict=True)) | {
         "completion": found,
         "redundancy": float(redundancy(values, share)),
+        "permuted_redundancy": float(permuted_redundancy(values, share)),
         "guess": float(np.bincount(values.ravel()).max() / values.size),
     }
 

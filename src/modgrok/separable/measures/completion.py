@@ -1,47 +1,58 @@
-"""How far a table completes itself: the share of unseen cells that the simplest tensor through the others gets right.
+"""How far a table completes itself: the share of unseen cells that a simple tensor through the others gets right.
 
 A network that trains on part of a table with weight decay looks for a small sum of products u(a) v(b) x(q) that has the
 cells it sees. The tensor nuclear norm (`nuclear`) measures what small means, so the question can be asked without any
-network: of all tensors that have the known cells, the one of least norm fills in the others, and the largest entry of
-each is its guess. Nothing is fitted to any network here; how far networks do what this says is measured by the law that
-is made of it (`loss_law.from_table`).
+network: of all tensors that have the known cells, one of small norm fills in the others, and the largest entry at each
+is its guess. Nothing is fitted to any network here.
 
-Atoms are found and weighed as in `nuclear`, at one level λ after another, with unknown cells filled by the atoms found so
-far. The largest λ alone would leave faint components out, the smallest alone would find noise first.
+X = Σ w_k u_k ⊗ v_k ⊗ x_k begins as many random atoms, and sweeps of penalised least squares (`nuclear.swept`) set
+weights and directions anew while the penalty λ falls; unknown cells are filled with those of X after every sweep. Atoms
+that the penalty starves are dropped. This finds a local minimum of |T - X|² / 2 + λ Σ w_k, as training does.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Int
 
-from modgrok.separable.measures.nuclear import Atoms, OneHot, most_atoms, no_atoms, swept, with_new_atoms
+from modgrok.separable.measures.nuclear import Atoms, OneHot, random_directions, swept
 
 Table = Int[np.ndarray, "n1 n2"]
+Cells = tuple[Int[np.ndarray, "cell"], Int[np.ndarray, "cell"]]
 
-LEVELS = (0.25, 0.12)
-"""λ, in units of √(known cells / values)."""
-ROUNDS = 3
-"""At each level: atoms are looked for, and two sweeps follow."""
-CELLS_JUDGED = 1500
-"""Splits are drawn until so many unseen cells have been judged, or `SPLITS` of them."""
-SPLITS = 4
+ATOMS, ATOMS_PER_SIDE = 256, 4
+"""Least number of atoms, and how many there are for each row of a large table."""
+START = 0.3
+"""Their first weights."""
+SWEEPS, FALLING = 25, 0.7
+"""All sweeps, and the share of them in which λ falls."""
+FIRST, LAST = 0.5, 0.1
+"""λ in the beginning and in the end, in units of √(known cells / values)."""
+CELLS_JUDGED, SPLITS = 1500, 4
+"""Splits are drawn until so many unseen cells have been judged, and at most so many."""
 
 
 def completed(table: Table, values: int, *, seed: int = 0) -> Atoms:
     """A sum of atoms of small norm through the known cells of a table; unknown ones are negative."""
-    tensor, rng = OneHot(table, values), np.random.default_rng(seed)
-    unit, most, found = np.sqrt(tensor.cells / values), most_atoms(tensor.sides), no_atoms(tensor.sides)
-    for level in (float(unit * part) for part in LEVELS):
-        for _ in range(ROUNDS):
-            found, added = with_new_atoms(tensor, found, level, most, rng)
-            found = swept(tensor, swept(tensor, found, level), level)
-            if not added:
-                break
+    tensor = OneHot(table, values)
+    count = max(ATOMS, ATOMS_PER_SIDE * max(tensor.sides))
+    directions = random_directions(tensor.sides, count, np.random.default_rng(seed))
+    found = Atoms(directions, np.full(count, START, np.float32))
+    tensor.fill(found)
+    for level in np.sqrt(tensor.cells / values) * penalties():
+        found = swept(tensor, found, float(level))
+        if not len(found.weights):
+            break
     return found
 
 
-def guesses(found: Atoms, cells: tuple[Int[np.ndarray, "cell"], Int[np.ndarray, "cell"]]) -> Int[np.ndarray, "cell"]:
+def penalties() -> np.ndarray:
+    """λ of each sweep: falling by equal factors, then at rest."""
+    progress = np.minimum(1.0, np.arange(SWEEPS) / (FALLING * SWEEPS))
+    return np.asarray(FIRST * (LAST / FIRST) ** progress)
+
+
+def guesses(found: Atoms, cells: Cells) -> Int[np.ndarray, "cell"]:
     """The value of the largest entry at each of some cells."""
     u, v, x = found.directions
     return np.asarray(((u[cells[0]] * v[cells[1]] * found.weights) @ x.T).argmax(axis=1))
@@ -62,17 +73,11 @@ def completion(table: Table, values: int, share: float, *, seed: int = 0) -> flo
         return None
     right, judged = 0, 0
     for split in range(SPLITS):
-        order = np.random.default_rng([seed, split]).permutation(len(known))
-        cells = tuple(known[order[seen:]].T)
-        right += int((guesses(completed(hidden(table, cells), values, seed=split), cells) == table[cells]).sum())
-        judged += len(known) - seen
+        rows, columns = known[np.random.default_rng([seed, split]).permutation(len(known))[seen:]].T
+        part = table.copy()
+        part[rows, columns] = -1
+        right += int((guesses(completed(part, values, seed=split), (rows, columns)) == table[rows, columns]).sum())
+        judged += len(rows)
         if judged >= CELLS_JUDGED:
             break
     return right / judged
-
-
-def hidden(table: Table, cells: tuple[Int[np.ndarray, "cell"], ...]) -> Table:
-    """The table with some cells unknown."""
-    seen: Bool[np.ndarray, "n1 n2"] = np.ones(table.shape, bool)
-    seen[cells] = False
-    return np.where(seen, table, -1)

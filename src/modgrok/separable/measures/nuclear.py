@@ -130,10 +130,6 @@ def no_atoms(sides: tuple[int, int, int]) -> Atoms:
     return Atoms((u, v, x), np.zeros(0, np.float32))
 
 
-def most_atoms(sides: tuple[int, int, int]) -> int:
-    return max(FEW_ATOMS, ATOMS_PER_SIDE * max(sides))
-
-
 def random_directions(sides: tuple[int, int, int], count: int, rng: Generator) -> Directions:
     u, v, x = (normalised(rng.standard_normal((side, count)).astype(np.float32))[0] for side in sides)
     return u, v, x
@@ -223,7 +219,7 @@ def measured(tensor: OneHot, found: Atoms, level: float, full: bool, rng: Genera
 def levels(tensor: OneHot, *, seed: int = 0) -> list[Level]:
     """X at falling levels, each from the one before."""
     rng = np.random.default_rng(seed)
-    most, unit = most_atoms(tensor.sides), np.sqrt(tensor.cells / tensor.sides[2])
+    most, unit = max(FEW_ATOMS, ATOMS_PER_SIDE * max(tensor.sides)), np.sqrt(tensor.cells / tensor.sides[2])
     found, full, history = no_atoms(tensor.sides), False, []
     for level in (float(unit * part) for part in LEVELS):
         for _ in range(ROUNDS):
