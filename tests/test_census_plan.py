@@ -7,6 +7,7 @@ import pytest
 
 import modgrok as mg
 from modgrok.base.errors import InputError
+from modgrok.censuses import store
 from modgrok.censuses.families import make_table, own_functions
 from modgrok.censuses.plan import load_plan, plan_from
 
@@ -154,3 +155,33 @@ def test_own_tables_that_cannot_be_counted_are_refused(tmp_path, monkeypatch, ta
     settings = [{"moduli": [5], "widths": [4], "fractions": [0.5]}]
     with pytest.raises(InputError, match=message):
         plan_from({"steps": 2, "tables": tables, "settings": settings})
+
+
+def test_a_block_may_name_a_model_and_gets_what_suits_it():
+    """Rates, loss and depth are those of `train`; a plan without a model is stored as it always was."""
+    blocks = [{"moduli": [7], "widths": [16], "fractions": [0.5], "model": model} for model in ("mlp", "transformer")]
+    plan = plan_from({"steps": 2, "tables": {"random": 1}, "settings": blocks})
+    for network, model in zip(plan.networks(), ("mlp", "transformer"), strict=True):
+        usual = mg.TrainConfig("n1 + n2", 7, model=model, width=16)
+        assert (network.model, network.learning_rate) == (model, usual.learning_rate)
+        assert (network.weight_decay, network.shape.loss) == (usual.weight_decay, "cross-entropy")
+        assert network.shape.model == usual.network_model((7, 7))
+    assert plan_from(json.loads(json.dumps(plan.to_json()))) == plan
+    usual = plan_from({"steps": 2, "tables": {"random": 1}, "settings": [blocks[0] | {"model": "power"}]})
+    assert "model" not in usual.to_json()["settings"][0] and next(usual.networks()).learning_rate == 0.005
+    with pytest.raises(InputError, match="model must be power or mlp or transformer, got 'cnn'"):
+        plan_from({"steps": 2, "tables": {"random": 1}, "settings": [blocks[0] | {"model": "cnn"}]})
+
+
+def test_networks_of_several_models_train_as_single_runs_do(tmp_path):
+    """A row of a census with its own split and seed beside the training of one network with the same settings."""
+    block = {"moduli": [5], "widths": [8], "fractions": [0.6]}
+    plan = plan_from({"steps": 3, "tables": {"random": 1}, "settings": [block | {"model": "mlp"}, block]})
+    mg.census(plan, tmp_path / "census", annotate=False)
+    rows = store.read_rows(tmp_path / "census").to_pylist()
+    assert [row["model"] for row in rows] == ["mlp", "power"]
+    for row in rows:
+        table = make_table("random", 5, row["table_seed"]).values
+        settings = {name: row[name] for name in ("model", "width", "fraction", "seed", "steps", "beside", "room")}
+        run = mg.train(np.asarray(table), **settings, snapshots=0)
+        assert float(run.metrics["train_loss"][-1]) == row["train_loss"]

@@ -5,6 +5,7 @@ import pytest
 
 import modgrok as mg
 from modgrok.base.errors import InputError
+from modgrok.separable.measures.completion import completed, completion, guesses
 from modgrok.separable.measures.nuclear import OneHot, estimate
 from modgrok.separable.measures.nuclear_bounds import (
     dense,
@@ -109,3 +110,34 @@ def test_words_and_errors():
         mg.complexity("n1 n2 n3", mod=5)
     with pytest.raises(InputError, match="at least 2 values of each variable"):
         mg.complexity([[0, 1, 2]])
+
+
+def test_a_sum_completes_itself_and_noise_does_not():
+    """Against the table itself: from how many cells the others follow, for a sum, a largest element and noise."""
+    n = 17
+    a, b = np.indices((n, n))
+    noise = np.random.default_rng(0).integers(0, n, (n, n))
+    assert completion((a + 3 * b) % n, n, 0.6) == 1.0
+    assert completion(noise, n, 0.9) < 0.25
+    assert completion(np.maximum(a, b), n, 0.2) < completion(np.maximum(a, b), n, 0.8)
+    assert completion(noise, n, 1.0) is None
+
+
+def test_cells_that_are_unknown_are_neither_seen_nor_judged():
+    """A table whose unknown cells hide noise completes itself as one that has only the others would."""
+    n = 13
+    a, b = np.indices((n, n))
+    hidden = np.random.default_rng(1).random((n, n)) < 0.3
+    assert completion(np.where(hidden, -1, (a + b) % n), n, 0.85) == 1.0
+    rectangle = (a[:, :7] + b[:, :7]) % n
+    assert completion(rectangle, n, 0.8) == 1.0
+    assert completion(rectangle, n, 0.8) == completion(rectangle, n, 0.8, seed=0)
+
+
+def test_guesses_are_the_largest_entries():
+    table = np.array([[0, 1, 2], [1, 2, 0], [2, 0, 1]])
+    found = completed(table, 3)
+    cells = tuple(np.indices((3, 3)).reshape(2, -1))
+    dense = np.einsum("ak,bk,qk,k->abq", *found.directions, found.weights)
+    assert np.array_equal(guesses(found, cells).reshape(3, 3), dense.argmax(axis=2))
+    assert np.array_equal(dense.argmax(axis=2), table)

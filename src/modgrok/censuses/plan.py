@@ -15,7 +15,7 @@ fractions = [0.5]
 families = ["two-monomials"]        # optional: only these of the families above
 share = 1.0                         # of each family's tables, the first ones
 seeds = 1                           # trainings of each table, which differ in split and initial weights
-model = "power"                     # or mlp, transformer, with what suits it for everything that is not said here
+model = "power"                     # or mlp, transformer, with what suits it for all that is not said here
 learning_rate = 0.005
 weight_decay = 5.0
 """
