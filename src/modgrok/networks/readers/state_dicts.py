@@ -51,6 +51,8 @@ def cleaned(tensors: TensorsByName) -> dict[str, np.ndarray]:
     kind = np.float64 if double else np.float32
     found = {names[key]: tensor.astype(kind) for key, tensor in numbers.items()}
     for name, tensor in found.items():
+        if not tensor.size:
+            raise InputError(f"{name} of shape {tensor.shape} holds no numbers; save the weights again")
         if not np.isfinite(tensor).all():
             count = int((~np.isfinite(tensor)).sum())
             raise InputError(f"its weights are no finite numbers: {name} has {count:,} that are not; train it again")
@@ -99,12 +101,11 @@ def computing(several: Sequence[Reading], logits: Float[np.ndarray, "row class"]
 def surest(several: Sequence[Reading]) -> Reading:
     """The reading to take where nothing but weights is known; the function is not asked, so that it decides nothing."""
     taken = [reading for reading in several if reading.weight]
-    if len(taken) == 1:
-        return taken[0]
-    return max(
-        taken,
-        key=lambda each: each.weight * sureness(reading_logits(each, some_rows(each.model, whole=False))),
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = [each.weight * sureness(reading_logits(each, some_rows(each.model, whole=False))) for each in taken]
+    if max(scores) < 0:
+        raise InputError("its weights are so large that its logits are no finite numbers; its training diverged")
+    return taken[scores.index(max(scores))]
 
 
 def some_rows(model: Model, *, whole: bool) -> Int[np.ndarray, "row variable"]:
