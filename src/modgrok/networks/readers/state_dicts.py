@@ -29,6 +29,8 @@ ROWS_SCORED = 2000
 """Rows of the table on which readings are compared."""
 SAME = 1e-4
 """Logits are the same if none differs by more than this share of the largest."""
+LARGEST_NUMBER = 1e6
+"""Among weights: products of several layers' stay far below the end of float32. Trained ones are below 100."""
 SHOWN = 12
 """Tensors that an error lists."""
 PREFIXES = ("module.", "_orig_mod.", "model.", "net.", "network.", "state_dict.")
@@ -56,6 +58,8 @@ def cleaned(tensors: TensorsByName) -> dict[str, np.ndarray]:
         if not np.isfinite(tensor).all():
             count = int((~np.isfinite(tensor)).sum())
             raise InputError(f"its weights are no finite numbers: {name} has {count:,} that are not; train it again")
+        if (size := float(np.abs(tensor).max())) > LARGEST_NUMBER:
+            raise InputError(f"{name} holds numbers up to {size:.2g}: its training diverged, or its file was made so")
     return found
 
 
@@ -101,11 +105,12 @@ def computing(several: Sequence[Reading], logits: Float[np.ndarray, "row class"]
 def surest(several: Sequence[Reading]) -> Reading:
     """The reading to take where nothing but weights is known; the function is not asked, so that it decides nothing."""
     taken = [reading for reading in several if reading.weight]
-    with np.errstate(over="ignore", invalid="ignore"):
-        scores = [each.weight * sureness(reading_logits(each, some_rows(each.model, whole=False))) for each in taken]
-    if max(scores) < 0:
-        raise InputError("its weights are so large that its logits are no finite numbers; its training diverged")
-    return taken[scores.index(max(scores))]
+    if len(taken) == 1:
+        return taken[0]
+    return max(
+        taken,
+        key=lambda each: each.weight * sureness(reading_logits(each, some_rows(each.model, whole=False))),
+    )
 
 
 def some_rows(model: Model, *, whole: bool) -> Int[np.ndarray, "row variable"]:
