@@ -8,7 +8,8 @@ and `.to_json()`, on the wall and of the processor, after `import modgrok`, comp
 
 The weights are of networks that know n1 + n2, written down by hand: ReLU(cos(w n1 + φ) + cos(w n2 + φ)) has a part
 cos(w (n1 + n2) + 2φ), which the readout collects over φ; in the transformer attention adds the two tokens up. Noise is
-added to each tensor. Those called untrained have random weights alone: what takes longest to find no formula for.
+added to each tensor; that the x² network has x² is said, since it knows as much with ReLU. Those called untrained
+have random weights alone: what takes longest to find no formula for.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ import modgrok as mg
 mg.wrap, mg.inspect
 path, said = sys.argv[1], json.loads(sys.argv[2])
 wall, cpu = time.perf_counter(), time.process_time()
-network = mg.wrap(path, *said)
+network = mg.wrap(path, *said, activation="square" if "squares" in path else None)
 middle = time.perf_counter()
 mg.inspect(network).to_json()
 wrapped, seconds = middle - wall, time.perf_counter() - wall
