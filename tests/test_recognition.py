@@ -129,6 +129,19 @@ def test_any_places_are_found_where_no_formula_is():
     np.testing.assert_array_equal(found.function.table, right)
 
 
+def test_products_in_a_field_of_25_elements_are_sums_of_places_with_a_zero():
+    """F_25 = F_5[t]/(t² - 2); a + b t has the number a + 5 b."""
+    elements = [(k % 5, k // 5) for k in range(25)]
+    values = products(elements, lambda x, y: ((x[0] * y[0] + 2 * x[1] * y[1]) % 5, (x[0] * y[1] + x[1] * y[0]) % 5))
+    assert values[2, 3] == 1 and values[5, 5] == 2  # 2 · 3 = 1, t · t = 2
+    answers, wrong = with_errors(values, 0.03)
+    for given, errors in ((values, []), (answers, wrong.tolist())):
+        found = recognise(given)
+        assert found.formula == "h(g1(n1) + g2(n2)) over Z_24 with an absorbing zero"
+        np.testing.assert_array_equal(found.function.table, values)
+        assert found.wrong.tolist() == errors
+
+
 # ----------------------------------------------------------------------------------------------- no formula
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import foreign_networks as foreign
 import numpy as np
@@ -203,17 +204,17 @@ def test_one_hots_of_a_graph_may_be_whole_numbers(tmp_path):
     np.testing.assert_allclose(mg.wrap(path)(ROWS), logits, atol=1e-6)
 
 
-def graph(nodes, tmp_path, *, kind=1, shape=("row", 2), inputs=None, initializers=(), outputs=("row", P), functions=()):
+def graph(nodes, tmp_path, *, inputs=None, initializers=(), outputs=("row", P), functions=(), opset=17):
     from onnx import TensorProto, helper
 
     made = helper.make_graph(
         nodes,
         "enemy",
-        inputs or [helper.make_tensor_value_info("tokens", TensorProto.INT64, list(shape))],
-        [helper.make_tensor_value_info("logits", kind, list(outputs))],
+        inputs or [helper.make_tensor_value_info("tokens", TensorProto.INT64, ["row", 2])],
+        [helper.make_tensor_value_info("logits", 1, list(outputs))],
         list(initializers),
     )
-    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], functions=list(functions))
+    model = helper.make_model(made, opset_imports=[helper.make_opsetid("", opset)], functions=list(functions))
     model.ir_version = 8
     path = tmp_path / "theirs.onnx"
     path.write_bytes(model.SerializeToString())
@@ -273,7 +274,26 @@ def in_disguise(tmp_path):
     return graph([helper.make_node("Cast", ["tokens"], ["logits"], to=1)], tmp_path, functions=[function])
 
 
+def long_work(tmp_path):
+    """Small tensors, and a minute of multiplying them."""
+    from onnx import helper, numpy_helper
+
+    names = ["m", *(f"m{k}" for k in range(1, 101))]
+    nodes = [helper.make_node("MatMul", [before, "m"], [after]) for before, after in pairwise(names)]
+    nodes += [helper.make_node("ReduceMax", ["m100"], ["one"], keepdims=0)]
+    nodes += [helper.make_node("Cast", ["tokens"], ["x"], to=1), helper.make_node("Add", ["x", "one"], ["logits"])]
+    return graph(nodes, tmp_path, initializers=[numpy_helper.from_array(np.zeros((2000, 2000), np.float32), "m")])
+
+
+def of_the_future(tmp_path):
+    from onnx import helper
+
+    return graph([helper.make_node("Cast", ["tokens"], ["logits"], to=1)], tmp_path, opset=999)
+
+
 ENEMIES = {
+    "takes 800,000,016,392 multiplications for 8,192 rows": long_work,
+    "cannot be run": of_the_future,
     "functions of its own": in_disguise,
     "above the limit": huge,
     "does not say how large": unknown_size,

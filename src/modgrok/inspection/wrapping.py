@@ -153,7 +153,8 @@ class Asking:
         network = self.network(last)
         if not earlier:
             return network
-        same = replace(self, known=network.function, like=network.notes[0])
+        said = replace(self.said, sizes=sizes_of(network.model))
+        same = replace(self, known=network.function, said=said, like=network.notes[0])
         steps = {step: same.network(each) for step, each in earlier} | {step: network}
         return replace(network, snapshots=dict(sorted(steps.items())))
 
@@ -167,7 +168,7 @@ class Asking:
             return self.of_tensors(arrays_in(source))
         if is_module(source):
             asked = ask_module(source, self.needed("torch module"), answers_of(self.known), self.said.equals)
-            return self.of_logits(asked, self.needed("module"), arrays_in(source.state_dict()))
+            return self.of_logits(asked, self.needed("module"), module_weights(source))
         if callable(source):
             asked = ask_callable(source, self.needed("function"), answers_of(self.known))
             return self.of_logits(asked, self.needed("function"))
@@ -249,6 +250,14 @@ class Asking:
         blank = from_table(np.zeros(model.residues, np.int64), model.classes, OWN_ANSWERS)
         network = Network(model, params, blank, "wrapped", notes=notes)
         return replace(network, function=answered_function(network.table(), model.classes))
+
+
+def module_weights(module: Any) -> TensorsByName | None:
+    """The tensors of a module that has answered; None where they cannot be had, since its logits are known anyway."""
+    try:
+        return arrays_in(module.state_dict())
+    except Exception:
+        return None
 
 
 def answered_function(answers: Int[np.ndarray, "..."], classes: int) -> Function:

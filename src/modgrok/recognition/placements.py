@@ -12,7 +12,6 @@ from math import log
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.algebra.field import is_prime
 from modgrok.recognition.formulas import Fit, Table, fibres, reached
 from modgrok.separable.procedures.climbing import Board
 from modgrok.separable.procedures.phases import phases, places
@@ -27,17 +26,16 @@ CONSTANT_LINE = 0.8
 
 
 def any_placement(answers: Table) -> Iterator[Fit]:
-    """h(g1 + g2) over Z_m, and modulo a prime over Z_(m-1) with a zero that absorbs."""
+    """h(g1 + g2) over Z_m, and over Z_(m-1) with a zero that absorbs, as in a field of m elements."""
     m = len(answers)
     if answers.ndim != 2 or not 4 < m <= LARGEST_MODULUS:
         return
     every = np.ones(m, bool)
     yield placed(answers, m, every, every, None)
-    if is_prime(m):
-        value = int(np.bincount(answers.ravel()).argmax())
-        rows, columns = ((answers == value).mean(axis=axis) < CONSTANT_LINE for axis in (1, 0))
-        if rows.any() and columns.any() and not (rows.all() and columns.all()):
-            yield placed(answers, m - 1, rows, columns, value)
+    value = int(np.bincount(answers.ravel()).argmax())
+    rows, columns = ((answers == value).mean(axis=axis) < CONSTANT_LINE for axis in (1, 0))
+    if rows.any() and columns.any() and not (rows.all() and columns.all()):
+        yield placed(answers, m - 1, rows, columns, value)
 
 
 def placed(

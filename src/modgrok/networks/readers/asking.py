@@ -283,6 +283,9 @@ def only_numbers(array: Any, what: str) -> np.ndarray:
         found = np.asarray(array) if isinstance(array, (list, tuple)) else on_host(array)
     except ValueError:
         raise InputError(f"{what} must have rows of one length") from None
+    except Exception as error:
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InputError(f"{what} cannot be had, it raised {why:.200}") from None
     if found.dtype.kind not in "fiub":
         raise InputError(f"{what} must hold real numbers, got {found.dtype}")
     return found if found.dtype in (np.float32, np.float64) else found.astype(np.float32)

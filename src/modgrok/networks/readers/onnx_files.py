@@ -25,6 +25,9 @@ REFUSED = {"Loop", "Scan", "If", "SequenceMap"}
 GROWING = {"ConstantOfShape", "Expand", "Tile", "Range", "Pad", "OneHot", "Resize", "Upsample", "EyeLike"}
 """Operators whose outputs may be larger than what they read: their shapes must be known."""
 DOMAINS = ("", "ai.onnx")
+MOST_WORK = 1 << 38
+"""Multiplications that a graph may take for one chunk of rows: some seconds. A transformer of a million weights takes
+a tenth of them."""
 
 
 def onnx_file(path: Path, content: bytes) -> Any:
@@ -74,7 +77,10 @@ def ask_onnx(path: Path, model: Any, sizes: Sizes, function: Function | None, eq
     """The logits of every row: the inputs that the graph declares say in which form it wants its rows."""
     declared = [value for value in model.graph.input if value.name not in {t.name for t in model.graph.initializer}]
     check_sizes(path, model, declared)
-    run, output = runner(model), logits_output(model, sizes)
+    try:
+        run, output = runner(model), logits_output(model, sizes)
+    except Exception as error:
+        raise InputError(f"{path} cannot be run: {' '.join(str(error).split()):.160}; export it again") from None
 
     def call(*arguments: np.ndarray) -> np.ndarray:
         if len(arguments) != len(declared):
@@ -173,8 +179,33 @@ def check_sizes(path: Path, model: Any, declared: list[Any]) -> None:
         numbers = prod(axis if isinstance(axis, int) else 1 for axis in shape_of(value))
         if numbers > LARGEST_VALUE:
             raise InputError(
-                f"{path} computes {value.name[:40]} of {numbers:,} numbers, above the limit of {LARGEST_VALUE:,}"
+                f"{path} computes {value.name[:40]!a} of {numbers:,} numbers, above the limit of {LARGEST_VALUE:,}"
             )
+    shapes = known | {value.name: shape_of(value) for value in inferred.graph.input}
+    shapes |= {tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}
+    if (work := sum(multiplications(node, shapes) for node in model.graph.node)) > MOST_WORK:
+        raise InputError(f"{path} takes {work:,} multiplications for {CHUNK:,} rows, above the limit of {MOST_WORK:,}")
+
+
+def multiplications(node: Any, shapes: dict[str, tuple[int | str, ...]]) -> int:
+    """How many a node takes: one for each number of its output, times what each of them is a sum over."""
+
+    def lengths(name: str) -> list[int]:
+        return [axis if isinstance(axis, int) else 1 for axis in shapes.get(name, ())]
+
+    numbers, said = prod(lengths(node.output[0])), {each.name: each for each in node.attribute}
+    if node.op_type == "Einsum":
+        terms = said["equation"].s.decode("ascii", "replace").replace(" ", "").partition("->")[0].split(",")
+        pairs = [
+            pair
+            for term, name in zip(terms, node.input, strict=False)
+            for pair in zip(term, lengths(name), strict=False)
+        ]
+        return max(numbers, prod(dict(pairs).values()))
+    if node.op_type in ("MatMul", "Gemm"):
+        first = lengths(node.input[0]) or [1]
+        return numbers * first[0 if "transA" in said and said["transA"].i else -1]
+    return numbers * (prod(lengths(node.input[1])[1:]) if node.op_type.startswith("Conv") else 1)
 
 
 def runner(model: Any) -> Callable[[dict[str, np.ndarray]], list[Any]]:

@@ -88,7 +88,7 @@ def possible_sizes(matrices: TensorsByName, said: Said) -> list[Sizes]:
 def chains(matrices: TensorsByName, sizes: Sizes) -> Iterator[Chain]:
     """Every way from residues to classes through all matrices; those that go against the names only if none else.
 
-    None ends with what is called an embedding: a wrong modulus would find its way there.
+    None goes through what is called an embedding later on: a wrong modulus would find its way there.
     """
     found = [
         Chain(start, (start.layer, *names), tuple(path))
@@ -97,7 +97,7 @@ def chains(matrices: TensorsByName, sizes: Sizes) -> Iterator[Chain]:
             {name: matrix for name, matrix in matrices.items() if name not in start.used}, start.embed.shape[2], sizes
         )
     ]
-    found = [chain for chain in found if not embedding(chain.names[-1])]
+    found = [chain for chain in found if not any(map(embedding, chain.names[1:]))]
     fitting = [chain for chain in found if agrees(chain)] or found
     embedded = {chain.beginning.used[0] for chain in fitting if len(chain.beginning.used) > 1}
     yield from [chain for chain in fitting if not activated_embedding(chain, embedded)]
@@ -114,11 +114,9 @@ def embedding(name: str) -> bool:
 
 
 def agrees(chain: Chain) -> bool:
-    """Whether no name that is that of an embedding stands late, and none that is that of a readout early."""
+    """Whether no name that is that of a readout stands early."""
     begin, rest = chain.beginning.used, chain.names[1:]
-    late = any(map(embedding, rest))
-    early = any(LAST.search(name) for name in begin) and not any(LAST.search(name) for name in rest)
-    return not (late or early)
+    return any(LAST.search(name) for name in rest) or not any(LAST.search(name) for name in begin)
 
 
 def beginnings(matrices: TensorsByName, sizes: Sizes) -> Iterator[Beginning]:

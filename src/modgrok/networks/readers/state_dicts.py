@@ -29,6 +29,8 @@ ROWS_SCORED = 2000
 """Rows of the table on which readings are compared."""
 SAME = 1e-4
 """Logits are the same if none differs by more than this share of the largest."""
+LARGEST_NUMBER = 1e6
+"""Among weights: products of several layers' stay far below the end of float32. Trained ones are below 100."""
 SHOWN = 12
 """Tensors that an error lists."""
 PREFIXES = ("module.", "_orig_mod.", "model.", "net.", "network.", "state_dict.")
@@ -51,9 +53,13 @@ def cleaned(tensors: TensorsByName) -> dict[str, np.ndarray]:
     kind = np.float64 if double else np.float32
     found = {names[key]: tensor.astype(kind) for key, tensor in numbers.items()}
     for name, tensor in found.items():
+        if not tensor.size:
+            raise InputError(f"{name} of shape {tensor.shape} holds no numbers; save the weights again")
         if not np.isfinite(tensor).all():
             count = int((~np.isfinite(tensor)).sum())
             raise InputError(f"its weights are no finite numbers: {name} has {count:,} that are not; train it again")
+        if (size := float(np.abs(tensor).max())) > LARGEST_NUMBER:
+            raise InputError(f"{name} holds numbers up to {size:.2g}: its training diverged, or its file was made so")
     return found
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
@@ -39,6 +39,8 @@ STEPS = ("steps", "epochs", "model_epochs")
 """Keys under which they keep the steps of several."""
 MOST_FRAMES = 1000
 """State dicts of one training."""
+MOST_AXES = 16
+"""Of a tensor; NumPy itself has no more than 64."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ def safetensors_in(path: Path, content: bytes) -> dict[str, np.ndarray]:
         raise InputError(
             f"{path} is not a safetensors file, or was cut short: {' '.join(str(error).split())}"
         ) from None
-    return {name: array_of(name, about) for name, about in found}
+    return {name: array_of(name, about) for name, about in named_in_one_line(found)}
 
 
 KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "I16": "<i2", "I8": "i1", "U8": "u1"}
@@ -102,6 +104,8 @@ KINDS = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "
 def array_of(name: str, about: Mapping[str, Any]) -> np.ndarray:
     """A tensor of a safetensors file; one of another type than numbers becomes no weight, and is kept by its name."""
     kind, shape, data = str(about["dtype"]), tuple(about["shape"]), about["data"]
+    if len(shape) > MOST_AXES:
+        raise InputError(f"{name} has {len(shape)} axes, above the limit of {MOST_AXES}")
     if kind == "BF16":
         halves = np.frombuffer(data, "<u2").astype(np.uint32) << 16
         return halves.view(np.float32).reshape(shape)
@@ -188,17 +192,25 @@ def is_whole(steps: Any) -> bool:
 
 def arrays_in(found: Mapping[Any, Any]) -> dict[str, np.ndarray]:
     """The tensors of a dict by their names, as arrays; what is no tensor is left out."""
-    arrays = {str(name): tensor_array(str(name), each) for name, each in found.items() if hasattr(each, "shape")}
+    tensors = [(str(name), each) for name, each in found.items() if hasattr(each, "shape")]
+    arrays = {name: tensor_array(name, each) for name, each in named_in_one_line(tensors)}
     if (size := sum(array.nbytes for array in arrays.values())) > LARGEST_WEIGHTS:
         raise InputError(f"its tensors take {size_text(size)}, above the limit of {size_text(LARGEST_WEIGHTS)}")
     return arrays
+
+
+def named_in_one_line(tensors: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    """Names may be an enemy's as well: a line break or a control in one would reach whoever reads the error."""
+    for name, tensor in tensors:
+        yield name if name.isprintable() else ascii(name)[1:-1], tensor
 
 
 def tensor_array(name: str, tensor: Any) -> np.ndarray:
     """A tensor of torch, JAX or NumPy as an array, if its numbers fit; half precisions become float32."""
     if not hasattr(tensor, "detach"):
         return np.asarray(tensor)
-    if tensor.numel() * 8 > 2 * LARGEST_WEIGHTS or str(tensor.layout) != "torch.strided" or tensor.is_quantized:
+    plain = str(tensor.layout) == "torch.strided" and not tensor.is_quantized and not tensor.is_meta
+    if tensor.numel() * 8 > 2 * LARGEST_WEIGHTS or not plain:
         raise InputError(f"{name} of shape {tuple(tensor.shape)} is no plain tensor, or too large; save it in float32")
     kept = tensor.detach().cpu()
     return np.asarray((kept.float() if kept.is_floating_point() and kept.dtype.itemsize < 4 else kept).numpy())
