@@ -32,7 +32,8 @@ def needed_figure(points: Mapping[str, Sequence[Mapping[str, Any]]], groups: str
                 style: dict[str, Any] = {"color": colour, "marker": marker, "ls": "", "ms": 4, "alpha": 0.75}
                 shown = [NEVER if each["needed"] is None else each["needed"] for each in own]
                 axes.plot([each["law"] for each in own], shown, **style)
-            axes.plot([0.05, 1], [0.05, 1], color="0.3", lw=0.9, ls="--")
+            told = np.geomspace(0.04, 1.0, 50)
+            axes.plot(told, told, color="0.3", lw=0.9, ls="--")
             axes.axhline(1.0, color=FAINT, lw=0.6)
             axes.set(title=title, xscale="log", xlabel=groups, xlim=(0.04, 2.5), ylim=(0, 1.12))
             axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
