@@ -1,7 +1,7 @@
 """The twelve tasks of Power et al. (2022): what each is, and from which share of its table training reaches it.
 
     python benchmarks/tasks.py train OUT.json [--tasks 1 2]  on a GPU: minutes; it needs jax, optax and numpy alone
-    python benchmarks/tasks.py decide OUT.json               here: verdicts, closed forms, redundancy
+    python benchmarks/tasks.py decide OUT.json               here: verdicts, closed forms, complexity
     python benchmarks/tasks.py page                          docs/tasks.md from benchmarks/results/tasks-*.json
 
 `train`: the paper's x² network (width 500, AdamW, learning rate 0.005, weight decay 5) on nine shares of the table with
@@ -104,14 +104,16 @@ def train(chosen: list[KnownTask], quick: bool) -> list[dict[str, Any]]:
 
 
 def decide() -> list[dict[str, Any]]:
-    """What `classify` says of each task, and the least network that `compile` makes for it."""
+    """What `classify` says of each task, how complex it is, and the least network that `compile` makes for it."""
     from modgrok.answers.classifying import classify
+    from modgrok.answers.complexity import complexity
     from modgrok.base.errors import InputError
     from modgrok.compiler.compiling import compile
 
     rows = []
     for task in TASKS:
         found, function = classify(task.text), read_function(task.text)
+        measured = complexity(function)
         row = {
             "task": task.name,
             "text": task.text,
@@ -119,7 +121,10 @@ def decide() -> list[dict[str, Any]]:
             "verdict": found.verdict,
             "family": found.family,
             "group_order": found.group_order,
+            "group": None if found.witness is None else found.witness.group_name,
             "closed_form": found.closed_form,
+            "complexity": round(measured.value, 4),
+            "complexity_exact": measured.exact,
             "answer": list(found.answer),
             "redundancy": found.redundancy,
             "seconds": round(found.seconds, 2),
@@ -157,6 +162,13 @@ def neurons(row: dict[str, Any]) -> str:
     return f"{row['neurons_minimal']:,} ({'proved' if row['proved_minimal'] is True else 'not proved'})"
 
 
+def closed_form(row: dict[str, Any]) -> str:
+    """h(g1 + g2) written out, or the group whose product it is."""
+    if row["closed_form"]:
+        return f"`{row['closed_form']}`"
+    return f"product in {row['group']}" if row["group"] else "–"
+
+
 def trained_cells(row: dict[str, Any] | None) -> list[str]:
     if row is None:
         return ["–"] * 4
@@ -175,8 +187,9 @@ def page_rows() -> list[str]:
         for kind in ("decide", "train")
     }
     lines = [
-        "| | task | verdict | h(g1 + g2) | neurons | twins | enough | x², half | x², 0.9 | transformer, half |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| | task | verdict | closed form | complexity | neurons | twins | enough | x², half | x², 0.9 "
+        "| transformer, half |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for task in TASKS:
         about = stored["decide"][task.name]
@@ -184,7 +197,8 @@ def page_rows() -> list[str]:
             str(task.number),
             f"`{task.name}`<br>{task.text}",
             about["verdict"] + (f", {about['family']}" if about["family"] else ""),
-            f"`{about['closed_form']}`" if about["closed_form"] else "–",
+            closed_form(about),
+            f"{about['complexity']:.2f}",
             neurons(about),
             f"{100 * about['redundancy']:.1f} %",
             *trained_cells(stored["train"].get(task.name)),
