@@ -23,11 +23,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from writing import write_found
+from writing import sittings_in, write_found
 
 from modgrok.algebra.function import read_function
 from modgrok.algebra.known_tasks import TASKS, KnownTask
 from modgrok.base.files import write_text
+from modgrok.base.provenance import Made
 from modgrok.inspection.order import Places
 from modgrok.training.config import Task, TrainConfig, side_by_side
 from modgrok.training.steps import Metrics, advance_and_measure, start
@@ -103,7 +104,7 @@ def train(chosen: list[KnownTask], quick: bool) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------- deciding
 
 
-def decide() -> list[dict[str, Any]]:
+def decide(chosen: list[KnownTask]) -> list[dict[str, Any]]:
     """What `classify` says of each task, how complex it is, and the least network that `compile` makes for it."""
     from modgrok.answers.classifying import classify
     from modgrok.answers.complexity import complexity
@@ -111,7 +112,7 @@ def decide() -> list[dict[str, Any]]:
     from modgrok.compiler.compiling import compile
 
     rows = []
-    for task in TASKS:
+    for task in chosen:
         found, function = classify(task.text), read_function(task.text)
         measured = complexity(function)
         row = {
@@ -221,9 +222,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("train", "decide", "page"))
     parser.add_argument("out", type=Path, nargs="?")
-    parser.add_argument(
-        "--tasks", type=int, nargs="+", metavar="N", help="train these, by their numbers; all by default"
-    )
+    parser.add_argument("--tasks", type=int, nargs="+", metavar="N", help="these, by their numbers; all by default")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the steps, to see that all of it runs")
     args = parser.parse_args()
     if args.what == "page":
@@ -233,10 +232,16 @@ def main() -> None:
         parser.error("give the file to write")
     began = time.perf_counter()
     chosen = [task for task in TASKS if args.tasks is None or task.number in args.tasks]
-    rows = train(chosen, args.quick) if args.what == "train" else decide()
+    rows = train(chosen, args.quick) if args.what == "train" else decide(chosen)
+    earlier: Made = ()
+    if args.what == "decide" and args.tasks and args.out.exists():  # what is there of the others stays
+        mine, stored = {row["task"]: row for row in rows}, json.loads(args.out.read_text(encoding="utf-8"))["tasks"]
+        rows, earlier = [mine.get(row["task"], row) for row in stored], sittings_in(args.out)
     settings = {"x²": POWER, "transformer": TRANSFORMER, "seeds": SEEDS, "transformer_seeds": TRANSFORMER_SEEDS}
     found = {"tasks": rows, "seconds": time.perf_counter() - began}
-    write_found(__file__, args.out, found | ({"settings": settings} if args.what == "train" else {}), args)
+    write_found(
+        __file__, args.out, found | ({"settings": settings} if args.what == "train" else {}), args, earlier=earlier
+    )
 
 
 if __name__ == "__main__":

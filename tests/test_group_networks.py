@@ -202,3 +202,10 @@ def test_conditions_in_groups_and_fields_are_compiled_as_tables(text, width):
     network = mg.compile(text)
     assert network.proof.holds and network.width == width
     assert np.array_equal(network.table(), network.function.table)
+
+
+@pytest.mark.parametrize("p", [7, 97])
+def test_quotients_modulo_a_prime_have_the_width_of_products(p):
+    network = mg.compile("x/y", mod=p, frequencies="minimal")
+    assert network.width == 6 and network.method == "exact" and network.proof.holds
+    assert mg.compile("x/y", mod=p).width == 2 * (p - 1)

@@ -253,7 +253,10 @@ def witness_table_plans(function: Function) -> tuple[list[Plan], str]:
     latin = latin_verdict(table)
     found: list[Witness] = []
     if latin is None or latin.witness is None or latin.witness.commutes:
-        found = list(any_witnesses(table, values, DECISION_EFFORT)) or product_witnesses(table, DECISION_EFFORT)
+        found = list(witnesses(table, values)) if function.square and table.ndim == 2 else []
+        found = (
+            found or list(any_witnesses(table, values, DECISION_EFFORT)) or product_witnesses(table, DECISION_EFFORT)
+        )
     if not found and table.ndim == 2:
         over = (latin or decide_group(table, effort=DECISION_EFFORT)).witness
         if over is not None:
