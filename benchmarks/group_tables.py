@@ -340,6 +340,8 @@ def judged(table: np.ndarray) -> dict[str, Any]:
 def planted_rows(count: int) -> Iterator[dict[str, Any]]:
     rng, groups = np.random.default_rng(3), small_tables(24)
     for k in range(count):
+        if k % 500 == 0:
+            print(f"planted: {k} of {count}", flush=True)
         told, table = planted(groups, rng)
         yield {"part": "planted", **told, **judged(table)}
         if k % 2:

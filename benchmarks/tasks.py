@@ -1,7 +1,7 @@
 """The twelve tasks of Power et al. (2022): what each is, and from which share of its table training reaches it.
 
     python benchmarks/tasks.py train OUT.json [--tasks 1 2]  on a GPU: minutes; it needs jax, optax and numpy alone
-    python benchmarks/tasks.py decide OUT.json               here: verdicts, closed forms, redundancy
+    python benchmarks/tasks.py decide OUT.json               here: verdicts, closed forms, complexity
     python benchmarks/tasks.py page                          docs/tasks.md from benchmarks/results/tasks-*.json
 
 `train`: the paper's x² network (width 500, AdamW, learning rate 0.005, weight decay 5) on nine shares of the table with
@@ -23,11 +23,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from writing import write_found
+from writing import sittings_in, write_found
 
 from modgrok.algebra.function import read_function
 from modgrok.algebra.known_tasks import TASKS, KnownTask
 from modgrok.base.files import write_text
+from modgrok.base.provenance import Made
 from modgrok.inspection.order import Places
 from modgrok.training.config import Task, TrainConfig, side_by_side
 from modgrok.training.steps import Metrics, advance_and_measure, start
@@ -103,15 +104,17 @@ def train(chosen: list[KnownTask], quick: bool) -> list[dict[str, Any]]:
 # ------------------------------------------------------------------------------------------------- deciding
 
 
-def decide() -> list[dict[str, Any]]:
-    """What `classify` says of each task, and the least network that `compile` makes for it."""
+def decide(chosen: list[KnownTask]) -> list[dict[str, Any]]:
+    """What `classify` says of each task, how complex it is, and the least network that `compile` makes for it."""
     from modgrok.answers.classifying import classify
+    from modgrok.answers.complexity import complexity
     from modgrok.base.errors import InputError
     from modgrok.compiler.compiling import compile
 
     rows = []
-    for task in TASKS:
+    for task in chosen:
         found, function = classify(task.text), read_function(task.text)
+        measured = complexity(function)
         row = {
             "task": task.name,
             "text": task.text,
@@ -119,7 +122,10 @@ def decide() -> list[dict[str, Any]]:
             "verdict": found.verdict,
             "family": found.family,
             "group_order": found.group_order,
+            "group": None if found.witness is None else found.witness.group_name,
             "closed_form": found.closed_form,
+            "complexity": round(measured.value, 4),
+            "complexity_exact": measured.exact,
             "answer": list(found.answer),
             "redundancy": found.redundancy,
             "seconds": round(found.seconds, 2),
@@ -157,6 +163,13 @@ def neurons(row: dict[str, Any]) -> str:
     return f"{row['neurons_minimal']:,} ({'proved' if row['proved_minimal'] is True else 'not proved'})"
 
 
+def closed_form(row: dict[str, Any]) -> str:
+    """h(g1 + g2) written out, or the group whose product it is."""
+    if row["closed_form"]:
+        return f"`{row['closed_form']}`"
+    return f"product in {row['group']}" if row["group"] else "–"
+
+
 def trained_cells(row: dict[str, Any] | None) -> list[str]:
     if row is None:
         return ["–"] * 4
@@ -175,8 +188,9 @@ def page_rows() -> list[str]:
         for kind in ("decide", "train")
     }
     lines = [
-        "| | task | verdict | h(g1 + g2) | neurons | twins | enough | x², half | x², 0.9 | transformer, half |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| | task | verdict | closed form | complexity | neurons | twins | enough | x², half | x², 0.9 "
+        "| transformer, half |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for task in TASKS:
         about = stored["decide"][task.name]
@@ -184,7 +198,8 @@ def page_rows() -> list[str]:
             str(task.number),
             f"`{task.name}`<br>{task.text}",
             about["verdict"] + (f", {about['family']}" if about["family"] else ""),
-            f"`{about['closed_form']}`" if about["closed_form"] else "–",
+            closed_form(about),
+            f"{about['complexity']:.2f}",
             neurons(about),
             f"{100 * about['redundancy']:.1f} %",
             *trained_cells(stored["train"].get(task.name)),
@@ -207,9 +222,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=("train", "decide", "page"))
     parser.add_argument("out", type=Path, nargs="?")
-    parser.add_argument(
-        "--tasks", type=int, nargs="+", metavar="N", help="train these, by their numbers; all by default"
-    )
+    parser.add_argument("--tasks", type=int, nargs="+", metavar="N", help="these, by their numbers; all by default")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the steps, to see that all of it runs")
     args = parser.parse_args()
     if args.what == "page":
@@ -219,10 +232,16 @@ def main() -> None:
         parser.error("give the file to write")
     began = time.perf_counter()
     chosen = [task for task in TASKS if args.tasks is None or task.number in args.tasks]
-    rows = train(chosen, args.quick) if args.what == "train" else decide()
+    rows = train(chosen, args.quick) if args.what == "train" else decide(chosen)
+    earlier: Made = ()
+    if args.what == "decide" and args.tasks and args.out.exists():  # what is there of the others stays
+        mine, stored = {row["task"]: row for row in rows}, json.loads(args.out.read_text(encoding="utf-8"))["tasks"]
+        rows, earlier = [mine.get(row["task"], row) for row in stored], sittings_in(args.out)
     settings = {"x²": POWER, "transformer": TRANSFORMER, "seeds": SEEDS, "transformer_seeds": TRANSFORMER_SEEDS}
     found = {"tasks": rows, "seconds": time.perf_counter() - began}
-    write_found(__file__, args.out, found | ({"settings": settings} if args.what == "train" else {}), args)
+    write_found(
+        __file__, args.out, found | ({"settings": settings} if args.what == "train" else {}), args, earlier=earlier
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,9 @@ import modgrok as mg
 from modgrok.algebra.function import read_function
 from modgrok.algebra.groups import group
 from modgrok.algebra.representations import real_irreducibles
+from modgrok.compiler.choosing import best_table_plan
 from modgrok.compiler.codes import exact_width, smallest_faithful
+from modgrok.compiler.exact_weights import exact_width as exact_width_of
 from modgrok.networks.verification import verify
 
 # (group, fewest neurons, neurons of the exact one-hot)
@@ -180,3 +182,30 @@ def test_what_is_computed_does_not_depend_on_the_spelling():
         first, second = mg.compile(one, group="S3"), mg.compile(other, group="S3")
         assert read_function(one, group="S3") == read_function(other, group="S3")
         assert np.array_equal(first.table(), second.table())
+
+
+def test_a_large_cyclic_group_is_not_refused_for_the_size_of_its_lookup_table():
+    function = read_function("a b", group="Z700")
+    for frequencies, width in ((None, 1398), (4, 17)):
+        plan, kernels = best_table_plan(function, frequencies)
+        assert [step.kind for step in plan.steps] == ["sum"]
+        assert sum(exact_width_of(step, kernel) for step, kernel in zip(plan.steps, kernels, strict=True)) == width
+    with pytest.raises(mg.InputError, match="one expert may have"):
+        best_table_plan(read_function(np.random.default_rng(0).integers(0, 700, (700, 700)), 700), "all")
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [("x if x = y else y in GF(4)", 6), ("a if a != b else a^-1 in Q8", 9), ("(x y if x = y else x + y) in GF(9)", 11)],
+)
+def test_conditions_in_groups_and_fields_are_compiled_as_tables(text, width):
+    network = mg.compile(text)
+    assert network.proof.holds and network.width == width
+    assert np.array_equal(network.table(), network.function.table)
+
+
+@pytest.mark.parametrize("p", [7, 97])
+def test_quotients_modulo_a_prime_have_the_width_of_products(p):
+    network = mg.compile("x/y", mod=p, frequencies="minimal")
+    assert network.width == 6 and network.method == "exact" and network.proof.holds
+    assert mg.compile("x/y", mod=p).width == 2 * (p - 1)

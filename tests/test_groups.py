@@ -211,6 +211,9 @@ def test_a_group_has_products_and_inverses_but_neither_sums_nor_numbers():
         ("<(0 1)>", "distinct points"),
         ("<hello>", "written in cycles"),
         ("Z" * 2000, "at most 1,000 characters"),
+        ("S٥", "did you mean S5"),
+        ("<(1 ２)>", "written in cycles"),
+        ("GF(9)", r"is a field, not a group; give field=9 \(--field 9\)"),
     ],
 )
 def test_names_of_no_group_are_refused_in_one_line(name, message):
@@ -278,7 +281,7 @@ def test_a_table_with_its_identity_anywhere_is_a_group_whose_elements_keep_their
     z5, moved = mg.group("Z5").table, np.empty((5, 5), dtype=int)
     moved[np.ix_(order, order)] = order[z5]
     group = from_table(moved, "mine")
-    assert group.name(0) == "3" and group.summary() == "mine, order 5, abelian"
+    assert group.name(0) == "3" and group.summary() == "the table 'mine', order 5, abelian"
     for a, b in itertools.product(range(5), repeat=2):
         assert int(group.name(group.table[a, b])) == moved[int(group.name(a)), int(group.name(b))]
 
@@ -288,6 +291,11 @@ def test_a_group_from_a_file_is_the_group_of_its_table(tmp_path):
     np.savetxt(path, mg.group("Q8").table, fmt="%d", delimiter=",")
     assert mg.group(path) == mg.group(str(path)) == mg.group("Q8")
     assert mg.group(path).title == "q8.csv"
+
+
+def test_titles_are_the_same_however_a_name_is_typed():
+    typed = {"C_07": "Z7", "S 03": "S3", "SL_(02, 3)": "SL(2,3)", "Z2^03": "Z2^3", "D_04 × Z2²": "D4xZ2^2"}
+    assert {text: mg.group(text).title for text in typed} == typed
 
 
 def test_every_family_says_the_truth_about_its_example():

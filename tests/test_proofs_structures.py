@@ -1,19 +1,25 @@
 """The kernel's own groups and fields: equal to those of the parser's side, and not made by it."""
 
+import json
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
+from safetensors import safe_open
+from safetensors.numpy import load_file, save_file
 
 import modgrok as mg
-from modgrok.algebra.fields import CONWAY, Field
+from modgrok.algebra.fields import CONWAY, Field, finite_field
 from modgrok.algebra.function import read_function
 from modgrok.algebra.groups import Group, group
+from modgrok.base.errors import FaultError
 from modgrok.compiler.choosing import choose_kernel
 from modgrok.compiler.compiling import ExactSettings, exact_network
 from modgrok.compiler.structured import lookup_plans
 from modgrok.networks.network import Network
 from modgrok.networks.proving import proved
+from modgrok.networks.verification import verify
 from modgrok.proofs.proof import NoProof
 from modgrok.proofs.structures import conway, field, group_of_table, named_group
 from modgrok.proofs.words import table_of_words
@@ -121,3 +127,131 @@ def test_weights_that_were_changed_are_not_proved():
         params = replace(network.params, experts=(replace(expert, embed=embed),))
         found = proved(replace(network, params=params))
         assert found.proof is not None and not found.proof.holds
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [("C_06", "in Z6"), (" S 3 ", "in S3"), ("Z2 × Z3", "in Z2xZ3"), ("Z2²", "in Z2^2"), ("F9", "in GF(9)"),
+     ("gf( 9 )", "in GF(9)"), ("<(1,2,3),(1,2)>", "in <(1 2 3), (1 2)>"), ("<(3 1 2), (2 1)>", "in <(1 2 3), (1 2)>"),
+     ("<(1 2)>² x Z_3", "in <(1 2)>^2xZ3"), ("SL_(02,3)", "in SL(2,3)"), ("Dic2", "in Q8")],
+)  # fmt: skip
+def test_places_are_read_in_every_spelling_that_the_parser_takes(typed, words):
+    order = read_function(f"a b {words}").values
+    expected = table_of_words(("a b",), words, (order, order), None)
+    assert np.array_equal(table_of_words((f"a b  in  {typed}",), words, (order, order), None), expected)
+    network = mg.compile(f"a b in {typed}")
+    assert network.proof.holds and network.modulus == order
+
+
+@pytest.mark.parametrize("text", ["x/y \\bmod 7", "x/y mod{7}", "x÷y mod7", "x/y  mod  7 "])
+def test_moduli_are_read_in_every_spelling_that_the_parser_takes(text):
+    network = mg.compile(text)
+    assert network.proof.holds and network.modulus == 7 and network.width == 12
+
+
+@pytest.mark.parametrize("text", ["x if x == y else y", "x if x ≤ y else y", "x if x ≥ y else y", "x if x ≠ y else y"])
+def test_conditions_are_read_in_every_spelling_that_the_parser_takes(text):
+    assert mg.compile(text, 5).proof.holds
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "size"),
+    [("Z6", "in S3", 6), ("C6", "in D3", 6), ("<(1 2 3)>xZ2", "in S3", 6), ("<(12 3)>", "in <(1 2 3)>", 3),
+     ("Z9", "in GF(9)", 9), ("F8", "in GF(9)", 9), ("GF(6)", "in Z6", 6), ("Q8", "in D4", 8)],
+)  # fmt: skip
+def test_a_text_that_names_another_place_proves_nothing(typed, words, size):
+    with pytest.raises(NoProof):
+        table_of_words((f"a b in {typed}",), words, (size, size), None)
+
+
+def test_no_table_with_one_wrong_cell_is_a_group():
+    for name in ("Q8", "S3", "Z7"):
+        own = named_group(name)
+        for a, b, value in product(range(len(own)), repeat=3):
+            wrong = own.copy()
+            wrong[a, b] = value
+            if value != own[a, b]:
+                with pytest.raises(NoProof):
+                    group_of_table(wrong)
+
+
+def test_no_latin_square_that_was_switched_out_of_a_group_is_one():
+    """Two rows of D4 exchange the values of two columns: identity and inverses may stay, associativity does not."""
+    own, met = named_group("D4"), 0
+    for a, b, c, d in product(range(1, 8), repeat=4):
+        if a < b and c < d and own[a, c] == own[b, d] and own[a, d] == own[b, c]:
+            wrong = own.copy()
+            wrong[[a, a, b, b], [c, d, c, d]] = own[[a, a, b, b], [d, c, d, c]]
+            met += 1
+            with pytest.raises(NoProof):
+                group_of_table(wrong)
+    assert met > 20
+
+
+@pytest.mark.parametrize(
+    "name", ["S3", "Z6", "C6", "GF(6)", "F6", "Sym(3)", "S₃", "S3\u200b", "Z2×Z3", "mod 6", "my table"]
+)
+def test_a_group_that_was_given_by_its_table_may_not_be_called_anything_else(name):
+    table = named_group("Z6")
+    with pytest.raises(NoProof, match="name of another"):
+        table_of_words(("a b",), f"in {name}", (6, 6), table)
+    assert np.array_equal(table_of_words(("a b",), "in mine.csv", (6, 6), table), table)
+    found = mg.compile("a b", group=mg.group(table, name))
+    assert found.proof.holds and found.title == f"a b in the table {name!r}"
+
+
+def rewritten(path, change):
+    """The network of a file whose words are changed, with no checksums that could tell."""
+    with safe_open(path, "np") as file:
+        metadata = file.metadata()
+    about = json.loads(metadata["modgrok"])
+    about.pop("checksums", None)
+    change(about)
+    save_file(load_file(path), path, metadata={**metadata, "modgrok": json.dumps(about)})
+    return path
+
+
+LIES = {
+    "another group": {"structure": {"group": "D4"}, "name": "a b in D4"},
+    "a field": {"structure": {"field": 8}, "name": "n1 n2 in GF(8)"},
+    "another word": {"written": "a b a"},
+    "another name": {"name": "a b in D4"},
+    "variables": {"variables": ["b", "a"]},
+    "a table under a name": lambda own: {"structure": own | {"group": "D4"}, "name": "a b in D4"},
+    "a table under its name": lambda own: {"structure": own | {"elements": own["elements"][::-1]}},
+    "a table called a field": lambda own: {"structure": own | {"group": "GF(8)"}, "name": "a b in GF(8)"},
+    "a table of no group": lambda own: {"structure": own | {"table": [[0] * 8] * 8}, "name": "a b in the table"},
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_files_that_lie_about_their_group_are_refused(lie, tmp_path):
+    q8 = group("Q8")
+    own = {"group": "Q8", "elements": list(q8.words_of_elements), "table": q8.table.tolist()}
+    told = LIES[lie](own) if callable(LIES[lie]) else LIES[lie]
+    path = mg.compile("a b", group="Q8").save(tmp_path / "q8.safetensors")
+    assert verify(mg.load(rewritten(path, lambda about: None))).proof.holds
+    with pytest.raises(mg.InputError, match="cannot be used"):
+        mg.load(rewritten(path, lambda about: about["function"].update(told)))
+
+
+def test_a_table_in_a_file_is_not_shown_as_the_expression_that_it_calls_itself(tmp_path):
+    path = mg.compile("a b", group="Q8").save(tmp_path / "q8.safetensors")
+
+    def forget(about):
+        about["function"] = {"name": "a b in D4", "variables": ["a", "b"]}
+        about["expression"] = "a b in D4"
+
+    found = mg.load(rewritten(path, forget))
+    assert verify(found).proof.holds and found.title == "table 'a b in D4' (8 × 8 → 8)"
+    assert mg.load(found.save(tmp_path / "again.safetensors")).title == found.title
+
+
+@pytest.mark.parametrize("polynomial", [(1, 0, 2), (1, 1, 2), (1, 0, 1)])
+def test_a_field_with_a_wrong_polynomial_cannot_be_proved(polynomial, monkeypatch):
+    """t² - 1 is reducible, t² + t + 2 primitive but not Conway's, and t does not generate modulo t² + 1."""
+    finite_field.cache_clear()
+    monkeypatch.setitem(CONWAY, (3, 2), polynomial)
+    with pytest.raises(FaultError, match="does not stand the kernel's test"):
+        mg.compile("x y + t", field=9)
+    finite_field.cache_clear()

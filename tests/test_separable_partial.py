@@ -9,6 +9,7 @@ import pytest
 from brute_force import in_class_by_force
 from separable_cases import decide_checked, table_of
 
+import modgrok as mg
 from modgrok.separable import check_obstruction, check_witness, decide, predicted
 from modgrok.separable.reductions.partial import reduce_partial
 
@@ -92,3 +93,23 @@ def test_forged_refutations_are_refused():
     assert not check_obstruction(np.full((5, 5), -1), 3, False, good)
     witness = decide(table, 25, False).witness
     assert check_witness(table, 25, False, witness) and not check_witness(table + (table >= 0), 25, False, witness)
+
+
+@pytest.mark.parametrize("p", [7, 23, 97, 113])
+def test_quotients_modulo_a_prime_are_decided_at_once(p):
+    """Of x/0 nothing is known: what is left has no unknown cell."""
+    found = mg.classify("x/y", mod=p)
+    assert (found.verdict, found.family, found.closed_form) == ("in-class", "multiplicative", f"n1 n2^{p - 2}")
+    assert next(each for each in found.families if each.family == "multiplicative").proof is not None
+
+
+def test_lines_of_which_nothing_is_known_do_not_hide_a_sum_or_make_one():
+    rng = np.random.default_rng(0)
+    for n in (5, 8):
+        table = np.add.outer(np.arange(n), np.arange(n)) % n
+        table = rng.permutation(n)[table[rng.permutation(n)]]
+        table[2], table[:, 3] = -1, -1
+        verdict = decide(table, n, False)
+        assert verdict.status == "in-class" and None not in verdict.witness.g[0] + verdict.witness.g[1]
+        table[0, 0] = (table[0, 0] + 1) % n
+        assert decide(table, n, False).status != "in-class"

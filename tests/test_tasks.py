@@ -8,6 +8,7 @@ import pytest
 
 import modgrok as mg
 from modgrok.algebra.known_tasks import TASKS, task_text
+from modgrok.training.config import TrainConfig
 
 P = 97
 PAPER = {
@@ -76,3 +77,9 @@ def test_a_task_that_there_is_not_is_refused_with_those_that_there_are(name):
     with pytest.raises(mg.InputError, match=r"power2022 has no task .*there are x\+y, x-y, x/y") as caught:
         mg.read_function(name)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 400
+
+
+def test_the_modulus_is_said_once():
+    for text in ("n1 + n2 mod 97", "power2022:x+y", "x/y mod 97"):
+        assert TrainConfig.of(text).title.count("mod 97") == 1
+    assert TrainConfig.of("n1 + n2", 97).title == "n1 + n2 mod 97"

@@ -152,8 +152,9 @@ class Function(Result):
         return self.titled(self.name)
 
     def titled(self, name: str) -> str:
+        """The same with another name, such as the text that was typed, which may end with its modulus."""
         if self.tree is not None:
-            return f"{name} {self.structure.words}"
+            return name if "mod" in name else f"{name} {self.structure.words}"
         return name if self.written is not None else f"{name} ({self.shape_text})"
 
     def summary(self) -> str:

@@ -234,7 +234,7 @@ def group(given: GroupLike, title: str = "") -> Group:
         given: `Z12` (cyclic), `S5`, `A5`, `D30` (of order 60), `Q8`, `Dic15` (of order 60), `SL(2,5)`, `GL(2,3)`,
             direct products `S3xZ10` and powers `Z2^4`, permutations by generators `<(1 2 3), (1 2)>`, the path of a
             .csv, .npy or .parquet file with a multiplication table, or the table itself.
-        title: what a group that is given by a table is called.
+        title: what a group that is given by a table is called: "mine" becomes "the table 'mine'".
 
     Returns:
         A `Group`: `.order`, `.table` (element 0 is the identity), `.name(element)`, `.element(name)`, `.inverses`,
@@ -276,8 +276,10 @@ def named_group(text: str) -> Group:
 def from_table(table: Int[np.ndarray, "..."], title: str, names: Sequence[str] = ()) -> Group:
     """The group of a table, with its identity moved to the first place; an `InputError` says which law fails.
 
-    Elements are called `names`, or by their numbers in the table.
+    Elements are called `names`, or by their numbers in the table. The title says that it is a table, or its file.
     """
+    if Path(title).suffix.lower() not in SUFFIXES and title.partition(" '")[0] != "the table":
+        title = f"the table {title!r}"
     if table.ndim != 2 or table.shape[0] != table.shape[1] or not len(table):
         shape = " × ".join(map(str, table.shape))
         raise InputError(f"{title} is no group: its table must be square, a row and a column each element, got {shape}")

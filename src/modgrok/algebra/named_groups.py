@@ -99,7 +99,7 @@ def cycles_text(permutation: Element) -> str:
 
 def permutation_of(text: str, points: int = 0) -> Element:
     """The permutation that cycles make; those that share points are composed, the last one first."""
-    if not re.fullmatch(r"\s*(\(\s*(\d{1,9}([\s,]+\d{1,9})*)?\s*\)\s*)+", text):
+    if not re.fullmatch(r"\s*(\(\s*([0-9]{1,9}([\s,]+[0-9]{1,9})*)?\s*\)\s*)+", text):
         raise InputError(f"a permutation is written in cycles, as in (1 2 3)(4 5), got {text.strip()[:60]!r}")
     cycles = [[int(point) - 1 for point in re.findall(r"\d+", cycle)] for cycle in re.findall(r"\(([^)]*)\)", text)]
     largest = max((point + 1 for cycle in cycles for point in cycle), default=1)
@@ -218,16 +218,21 @@ class Family:
     make: Callable[..., Presentation]
     smallest: int = 1
 
+    def title(self, numbers: Sequence[int]) -> str:
+        """The name as the kernel and files have it, however it was typed: C_07 is Z7."""
+        given = iter(numbers)
+        return re.sub("[0-9]+", lambda _: str(next(given)), self.example)
+
 
 FAMILIES = (
-    Family(r"[ZC]_?(\d+)", "Z12", "cyclic, of order 12", lambda n: n, cyclic),
-    Family(r"S_?(\d+)", "S5", "all permutations of 5 points", factorial, symmetric),
-    Family(r"A_?(\d+)", "A5", "even permutations of 5 points", lambda n: max(1, factorial(n) // 2), alternating),
-    Family(r"D_?(\d+)", "D30", "dihedral, of order 60", lambda n: 2 * n, dihedral),
-    Family(r"Dic_?(\d+)", "Dic15", "dicyclic, of order 60", lambda n: 4 * n, dicyclic),
-    Family(r"Q_?(\d+)", "Q8", "quaternions, of order 8", lambda n: n, quaternions),
+    Family(r"[ZC]_?([0-9]+)", "Z12", "cyclic, of order 12", lambda n: n, cyclic),
+    Family(r"S_?([0-9]+)", "S5", "all permutations of 5 points", factorial, symmetric),
+    Family(r"A_?([0-9]+)", "A5", "even permutations of 5 points", lambda n: max(1, factorial(n) // 2), alternating),
+    Family(r"D_?([0-9]+)", "D30", "dihedral, of order 60", lambda n: 2 * n, dihedral),
+    Family(r"Dic_?([0-9]+)", "Dic15", "dicyclic, of order 60", lambda n: 4 * n, dicyclic),
+    Family(r"Q_?([0-9]+)", "Q8", "quaternions, of order 8", lambda n: n, quaternions),
     Family(
-        r"SL_?\((\d+),(\d+)\)",
+        r"SL_?\(([0-9]+),([0-9]+)\)",
         "SL(2,5)",
         "matrices of determinant 1 over GF(5)",
         lambda n, q: linear_order(n, q, True),
@@ -235,7 +240,7 @@ FAMILIES = (
         2,
     ),
     Family(
-        r"GL_?\((\d+),(\d+)\)",
+        r"GL_?\(([0-9]+),([0-9]+)\)",
         "GL(2,3)",
         "matrices over GF(3) that have an inverse",
         lambda n, q: linear_order(n, q, False),
@@ -281,7 +286,7 @@ def check_order(title: str, order: int) -> None:
 
 def raised_factor(text: str, whole: str) -> Factor:
     """A factor of a direct product, which may be a power of a group: Z2^4."""
-    found = re.fullmatch(r"(.*[^\s])\s*(?:\^\s*(\d{1,3})|([⁰¹²³⁴-⁹]{1,3}))", text)
+    found = re.fullmatch(r"(.*[^\s])\s*(?:\^\s*([0-9]{1,3})|([⁰¹²³⁴-⁹]{1,3}))", text)
     if not found:
         return primary(text, whole)
     times = int(found[2] or unicodedata.normalize("NFKC", found[3]))
@@ -302,8 +307,10 @@ def primary(text: str, whole: str) -> Factor:
     plain = re.sub(r"\s+", "", text)
     for family in FAMILIES:
         if found := re.fullmatch(family.pattern, plain):
-            title = plain.replace("_", "").replace("C", "Z", 1) if plain.startswith("C") else plain.replace("_", "")
-            return of_family(family, title, [int(number) for number in found.groups()])
+            numbers = [int(number) for number in found.groups()]
+            return of_family(family, family.title(numbers), numbers)
+    if found := re.fullmatch(r"(?:GF|F)_?\(?([0-9]{1,9})\)?", plain, re.IGNORECASE):
+        raise InputError(f"{plain} is a field, not a group; give field={found[1]} (--field {found[1]})")
     near = get_close_matches(re.sub(r"\d+", "5", plain.upper()), NEAR, 1, 0.5)
     meant = f"; did you mean {NEAR[near[0]]}?" if near else ";"
     raise InputError(f"unknown group {whole.strip()[:60]!r}{meant} there are {known_groups()}")

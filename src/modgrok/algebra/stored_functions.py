@@ -22,9 +22,6 @@ from modgrok.algebra.named_groups import LARGEST_ORDER
 from modgrok.algebra.structures import Integers, Structure
 from modgrok.base.errors import InputError
 
-LONGEST_ELEMENT = 200
-"""Characters of an element's name in a file."""
-
 
 def words_kept(function: Function) -> dict[str, Any]:
     """What a file holds of a function beside its name, variables and table: nothing, if it is but a table."""

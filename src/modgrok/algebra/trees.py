@@ -73,6 +73,11 @@ def is_polynomial(tree: Tree) -> bool:
     return all(map(is_polynomial, children(tree)))
 
 
+def has_condition(tree: Tree) -> bool:
+    """Whether one of two values is chosen anywhere."""
+    return isinstance(tree, Conditional) or any(map(has_condition, children(tree)))
+
+
 def no_polynomial(tree: Tree) -> InputError:
     return InputError(f"a polynomial is needed here, got {to_text(tree)}; division and conditions are for tables")
 

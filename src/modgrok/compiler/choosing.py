@@ -17,13 +17,20 @@ from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import InputError
-from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep
+from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, Lookup
 from modgrok.compiler.exact_weights import AnyKernel, exact_width, full_kernel, short_kernel
 from modgrok.compiler.margins import step_margin
 from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
 from modgrok.compiler.planner import prime_powers
 from modgrok.compiler.steps import Plan, Step, sum_step
-from modgrok.compiler.structured import LARGEST_PAIRING, cyclic_logarithms, product_plans, structured_plans
+from modgrok.compiler.structured import (
+    LARGEST_PAIRING,
+    can_be_looked_up,
+    cyclic_logarithms,
+    is_structured,
+    product_plans,
+    structured_plans,
+)
 from modgrok.separable import Witness, decide, decide_group, decide_grouped
 from modgrok.separable.decision import steps_of
 from modgrok.separable.reductions.finite_groups import latin_verdict
@@ -149,7 +156,8 @@ def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
 
 
 def any_witnesses(table: Int[np.ndarray, "p ..."], values: int, effort: float) -> Iterator[Witness]:
-    """A witness over the smallest cyclic group that is found, with an absorbing element where none does without.
+    """A witness over the smallest cyclic group that is found, and where that is a large one, or none, one with an
+    absorbing element: n1/n2 modulo 7 fits Z_11, and Z_6 with a zero.
 
     Orders up to twice the largest number of symbols are tried, as those of quarter squares are. From r·c on, with r
     distinct rows and c distinct columns, every table fits, and the expert would be a list of its answers.
@@ -163,7 +171,8 @@ def any_witnesses(table: Int[np.ndarray, "p ..."], values: int, effort: float) -
         witness = least.witness or asked.within(steps_of(effort)).witness
         if witness is not None and (witness.group_order < asked.trivial or witness.group_order <= largest):
             yield witness
-            return
+            if witness.group_order <= largest:
+                return
 
 
 def product_witnesses(table: Int[np.ndarray, "p ..."], effort: float) -> list[Witness]:
@@ -179,7 +188,7 @@ def best_table_plan(function: Function, frequencies: str | int | None) -> tuple[
     Cells that are unknown get what the witness says. Without `frequencies` all are used in cyclic groups, and the
     fewest elsewhere.
     """
-    if function.written is not None and isinstance(function.structure, Group | Field):
+    if is_structured(function):
         usual = usual_frequencies(function)
         plans = list(structured_plans(function, codes="minimal" in (frequencies, frequencies is None and usual)))
     elif len(function.sizes) == 1:
@@ -198,7 +207,33 @@ def best_table_plan(function: Function, frequencies: str | int | None) -> tuple[
             f"{2 * max(*function.sizes, function.values)} or a small product of such, and too large to be looked up "
             f"({LARGEST_LOOKUP:,} cells, {LARGEST_PAIRING:,} of them but for the last variable); train a network on it"
         )
-    return narrowest([priced(plan, usual if frequencies is None else frequencies) for plan in plans])
+    return narrowest(affordable(plans, usual if frequencies is None else frequencies))
+
+
+def affordable(plans: Sequence[Plan], frequencies: str | int) -> list[Candidate]:
+    """Plans whose experts are not too large, with their prices; if all are, the `InputError` of the first.
+
+    A table is looked up only where that is narrower: its weights would be made to be compared.
+    """
+    found: list[Candidate] = []
+    refusals: list[InputError] = []
+    for plan in plans:
+        if found and lookup_width(plan, frequencies) >= min(candidate.width for candidate in found):
+            continue
+        try:
+            found.append(priced(plan, frequencies))
+        except InputError as error:
+            refusals.append(error)
+    if not found:
+        raise refusals[0]
+    return found
+
+
+def lookup_width(plan: Plan, frequencies: str | int) -> int:
+    """Neurons that look up the one-hot of a table of two variables; 0 where none does."""
+    coded = [step.coded for step in plan.steps if isinstance(step, CodedStep)]
+    tables = [each.answers for each in coded if isinstance(each, Lookup) and each.answers.ndim == 2]
+    return 0 if frequencies == "minimal" else sum(table.size + sum(table.shape) for table in tables)
 
 
 def usual_frequencies(function: Function) -> str:
@@ -218,14 +253,19 @@ def witness_table_plans(function: Function) -> tuple[list[Plan], str]:
     latin = latin_verdict(table)
     found: list[Witness] = []
     if latin is None or latin.witness is None or latin.witness.commutes:
-        found = list(any_witnesses(table, values, DECISION_EFFORT)) or product_witnesses(table, DECISION_EFFORT)
+        found = list(witnesses(table, values)) if function.square and table.ndim == 2 else []
+        found = (
+            found or list(any_witnesses(table, values, DECISION_EFFORT)) or product_witnesses(table, DECISION_EFFORT)
+        )
     if not found and table.ndim == 2:
         over = (latin or decide_group(table, effort=DECISION_EFFORT)).witness
         if over is not None:
             return [*product_plans(function, over), *structured_plans(function)], "minimal"
+    if not found and not can_be_looked_up(function):
+        found = list(any_witnesses(table, values, TABLE_EFFORT))
     return [
         plan_from_witness(function.variables, function.sizes, values, witness, fold=fold)
-        for witness in found or any_witnesses(table, values, TABLE_EFFORT)
+        for witness in found
         for fold in (True, False)
     ], "all"
 

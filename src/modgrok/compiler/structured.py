@@ -34,6 +34,7 @@ from modgrok.algebra.expression import (
     Sum,
     Tree,
     Variable,
+    has_condition,
     to_text,
 )
 from modgrok.algebra.fields import Field
@@ -335,10 +336,13 @@ def polynomial_plans(function: Function, field: Field, tree: Tree) -> Iterator[P
 # ------------------------------------------------------------------------------------------------------- tables
 
 
+def can_be_looked_up(function: Function) -> bool:
+    return function.cells <= LARGEST_LOOKUP and prod(function.sizes[:-1]) <= LARGEST_PAIRING
+
+
 def lookup_plans(function: Function) -> Iterator[Plan]:
     """The whole table in one expert, after the first variables have become one; nothing if that is too large."""
-    *first, last = function.sizes
-    if function.cells > LARGEST_LOOKUP or prod(first[:-1] or [1]) * (first[-1] if first else 1) > LARGEST_PAIRING:
+    if not can_be_looked_up(function):
         return
     planner = Wires(function)
     wire, size = 0, function.sizes[0]
@@ -360,8 +364,15 @@ def lookup_plans(function: Function) -> Iterator[Plan]:
 def structured_plans(function: Function, *, codes: bool = True) -> Iterator[Plan]:
     """All ways to compute a function that is written over a group or a field, or known by its table."""
     structure: Structure = function.structure
-    if function.written is not None and isinstance(structure, Group):
-        yield from word_plans(function, structure, function.written, codes)
-    elif function.written is not None and isinstance(structure, Field):
-        yield from polynomial_plans(function, structure, function.written)
+    if is_structured(function) and function.written is not None:
+        if isinstance(structure, Group):
+            yield from word_plans(function, structure, function.written, codes)
+        elif isinstance(structure, Field):
+            yield from polynomial_plans(function, structure, function.written)
     yield from lookup_plans(function)
+
+
+def is_structured(function: Function) -> bool:
+    """Whether it is a word in a group, or made of + - * / and powers in a field; with a condition it is a table."""
+    here = isinstance(function.structure, Group | Field)
+    return here and function.written is not None and not has_condition(function.written)

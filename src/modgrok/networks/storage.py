@@ -13,6 +13,7 @@ file that does not fit would give wrong answers and no error. Files of format 1 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -50,6 +51,8 @@ WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
 LONGEST_NAME = 300
 """Of a table and of its variables: what is shown of a stranger's file."""
+PLAIN_NAME = re.compile(r"\w+|(table|function) .*|.*\.(csv|npy|parquet)", re.IGNORECASE)
+"""Of a table: that of a Python function, of a file, or one that says that it is a table."""
 
 Tensors = Callable[[str], Shaped[np.ndarray, "..."]]
 """Gives the tensor of a name."""
@@ -168,7 +171,13 @@ def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
     name, variables_ = str(named["name"]), tuple(map(str, named["variables"]))
     if not all(text.isprintable() and len(text) <= LONGEST_NAME for text in (name, *variables_)):
         raise InputError(f"names of its table must be printable, and have at most {LONGEST_NAME} characters")
+    name = name if "written" in named else called_a_table(name)
     return function_from(named, table, check_modulus(about["modulus"]), name, variables_, "its table")
+
+
+def called_a_table(name: str) -> str:
+    """The name of a table in a file, quoted if it could be taken for an expression, which nobody has compared."""
+    return name if PLAIN_NAME.fullmatch(name) else f"table {name!r}"
 
 
 def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:

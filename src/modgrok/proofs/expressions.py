@@ -27,11 +27,11 @@ LONGEST_TEXT, DEEPEST = 4000, 60
 MOST_TERMS = 20_000
 SPELLINGS = {"**": "^", "·": "*", "×": "*", "−": "-", "\\cdot": "*", "\\times": "*", "\\left(": "(", "\\right)": ")",
              "\\bmod": "mod", "\\mod": "mod", "bmod": "mod", "x": "n1", "y": "n2", "z": "n3",
-             "a": "n1", "b": "n2", "c": "n3"}  # fmt: skip
+             "a": "n1", "b": "n2", "c": "n3", "÷": "/", "==": "=", "≤": "<=", "≥": ">=", "≠": "!="}  # fmt: skip
 TOKEN = re.compile(
     r"(?P<gap>(?:\s|\\[,;:! ]|\\quad)+)|(?P<number>[0-9]+)|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|n_?(?P<name>[0-9]+|\{[0-9]+\}|[₀-₉]+)|(?P<word>\\bmod|\\mod|bmod|mod|if|is|else|odd|even)(?![A-Za-z])"
-    r"|(?P<sign>\*\*|\\left\(|\\right\)|\\cdot|\\times|!=|[<>]=|[-+*/^(){}·×−=<>abctxyz])"
+    r"|(?P<sign>\*\*|\\left\(|\\right\)|\\cdot|\\times|[<>=!]=|[-+*/^(){}·×÷−<>=≤≥≠abctxyz])"
 )
 DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉", "01234567890123456789", "{}")
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import lru_cache
 from itertools import permutations, product
 from math import gcd, prod
@@ -269,21 +268,19 @@ def residues(m: int) -> Place:
     return Place(m, lambda a, b: a * b % m, inverses, lambda a, b: (a + b) % m, 1, m, None, True)
 
 
-def called_rightly(words: str, table: np.ndarray) -> np.ndarray:
-    """The table of a group that was given; it may have any name but that of another group that the kernel knows."""
-    name = re.sub(r"[\s_]", "", words.partition(" ")[2])
-    known = []
-    for spelling in {name, name.upper(), name.title()}:
-        with suppress(NoProof):
-            known.append(named_group(spelling))
-    if any(not np.array_equal(other, table) for other in known):
-        raise NoProof("the group is called by the name of another one")
-    return table
+def called_a_table(words: str) -> None:
+    """A group that was given by its table may be called a table or by its file, and by no other name.
+
+    Which names mean a group that people know (C12, Sym(5), GF(8), S₅) nobody can list.
+    """
+    if not re.fullmatch(r"in (the table( .*)?|.*\.(csv|npy|parquet))", words, re.IGNORECASE):
+        raise NoProof("a group that was given by its table has the name of another one")
 
 
 def place_of(words: str, given: np.ndarray | None) -> Place:
     if given is not None:
-        return group_place(group_of_table(called_rightly(words, given)))
+        called_a_table(words)
+        return group_place(group_of_table(given))
     kind, _, name = words.partition(" ")
     if kind == "mod" and re.fullmatch("[0-9]{1,7}", name):
         return residues(int(name))

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.proofs.expressions import LONGEST_TEXT, Reader, Tree, variables_of
+from modgrok.proofs.expressions import DIGITS, LONGEST_TEXT, Reader, Tree, variables_of
 from modgrok.proofs.proof import NoProof
-from modgrok.proofs.structures import UNDEFINED, Place, place_of
+from modgrok.proofs.structures import UNDEFINED, Place, named_group, place_of
 
 MOST_CELLS = 1 << 24
+PLACE = re.compile(r"(\\?b?mod(?![A-Za-z])|in(?![A-Za-z_0-9]))(.*)", re.DOTALL)
 RELATIONS = {"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
              ">=": np.greater_equal}  # fmt: skip
 
@@ -114,6 +115,30 @@ def conditional(parts: Sequence[Any], values: dict[int, np.ndarray], place: Plac
     return np.where((left < 0) | (right < 0), UNDEFINED, chosen)
 
 
+def is_place(word: str, name: str, words: str, place: Place) -> bool:
+    """Whether what stands behind "mod" or "in" is the place that is meant, in whatever spelling."""
+    if f"{word}{name}".strip() == words:
+        return True
+    if word != "in":
+        number = re.fullmatch(r"\s*(?:([0-9]{1,7})|\{\s*([0-9]{1,7})\s*\})\s*", name)
+        return number is not None and f"mod {int(number[1] or number[2])}" == words
+    if number := re.fullmatch(r"\s*G?F_?\s*(?:\(\s*([0-9]{1,7})\s*\)|([0-9]{1,7}))\s*", name, re.IGNORECASE):
+        return f"in GF({int(number[1] or number[2])})" == words
+    elements = np.arange(place.order)
+    own = named_group("x".join(map(plain_factor, re.split(r"[x×](?![^<]*>)", name))))
+    return place.plus is None and np.array_equal(own, place.times(elements[:, None], elements))
+
+
+def plain_factor(name: str) -> str:
+    """A factor of a direct product as `named_group` reads it: C_07² is Z7^2, and (1, 2) is (1 2)."""
+    name = re.sub(r"\s*([⁰¹²³⁴-⁹]+)\s*$", lambda found: "^" + found[1].translate(DIGITS), name)
+    if generators := re.fullmatch(r"\s*<(.*)>(.*)", name):
+        cycles = re.split(r",(?![^(]*\))", generators[1])
+        return f"<{','.join(re.sub('[,]', ' ', each) for each in cycles)}>{re.sub(r'[ ]', '', generators[2])}"
+    plain = re.sub(r"(?<![0-9])0+(?=[0-9])", "", re.sub(r"[\s_]", "", name))
+    return "Z" + plain[1:] if plain.startswith("C") else plain
+
+
 def table_of_words(texts: Sequence[str], words: str, sizes: Sequence[int], given: np.ndarray | None) -> np.ndarray:
     """What texts, which must mean the same, are worth on every row: "mod 97", "in GF(81)" or "in S5".
 
@@ -133,12 +158,10 @@ def table_of_words(texts: Sequence[str], words: str, sizes: Sequence[int], given
 def table_of_text(text: str, words: str, sizes: Sequence[int], place: Place) -> np.ndarray:
     if len(text) > LONGEST_TEXT:
         raise NoProof(f"the kernel reads expressions of {LONGEST_TEXT} characters")
-    own = text.strip()
-    if own.endswith(words):
-        own = own.removesuffix(words)
-    elif re.search(r"\b(in|mod)\b", own):
+    named = PLACE.search(text)
+    if named is not None and not is_place(named[1], named[2], words, place):
         raise NoProof("the expression names another place than was asked for")
-    reader = ValueReader(own)
+    reader = ValueReader(text[: named.start()] if named else text)
     tree = reader.value()
     reader.expect("")
     names = variables_of(tree)

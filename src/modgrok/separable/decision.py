@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -113,6 +114,9 @@ class Decision:
         constants = absorbable_known if self.partial else absorbable_values
         absorbed: list[int | None] = [*constants(self.table)] if self.absorbing else []
         if self.partial:
+            if (found := self._without_unknown_lines()) is not None:
+                self.verdict = found
+                return
             self.pending = absorbed or [None]
             self.budget.limit = BEGINNING
             self._prepare()
@@ -121,6 +125,27 @@ class Decision:
             if self._take(reduced, at_once(reduced, self.group)):
                 return
         self._conclude()
+
+    def _without_unknown_lines(self) -> Verdict | None:
+        """A witness of what is left without the lines of which nothing is known, as of n1/n2 without n2 = 0, if all of
+        that is known; such lines may be anything, and are ∞ where that is used."""
+        known = self.table >= 0
+        rows, columns = (np.asarray(known.any(axis=axis)) for axis in (1, 0))
+        rest = self.table[np.ix_(rows, columns)]
+        if rest.shape == self.table.shape or not rest.size or (rest < 0).any():
+            return None
+        inner = Decision(rest, self.group.moduli, self.absorbing).within(BEGINNING)
+        if inner.witness is None:
+            return None
+        anything = None if inner.witness.h_absorbing is not None else 0
+        g = []
+        for part, there in zip(inner.witness.g, (rows, columns), strict=True):
+            places = iter(part)
+            g.append(tuple(next(places) if here else anything for here in there.tolist()))
+        witness = replace(inner.witness, g=tuple(g))
+        if not check_witness(self.table, self.group.moduli, self.absorbing, witness):
+            raise AssertionError("a witness failed its check; the search that found it is wrong")
+        return self._answer("in-class", witness=witness, decided_by=inner.decided_by)
 
     def _prepare(self) -> None:
         """What counting rivals decides of the next values of ∞, as far as the budget goes."""
