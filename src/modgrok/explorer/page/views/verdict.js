@@ -47,7 +47,7 @@ class VerdictView {
     }, "deciding …");
   }
 
-  recipe() { return this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
+  recipe() { return this.app.current && this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
 
   sentences(found) {
     return [
