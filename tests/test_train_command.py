@@ -63,7 +63,9 @@ def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, ca
     assert "accuracy" in printed and run.diagnosis.text[:20] in printed
     assert str(tmp_path) in printed.replace("\n", "")
     again = call(train, *SMALL, "--out", str(tmp_path / "run"))
-    assert again.reused and "it was finished already (--overwrite trains it again)" in shown(capsys, again, width=400)
+    printed = shown(capsys, again, width=400)
+    assert again.reused and "it was finished already (--overwrite trains it again)" in printed
+    assert f"The film of its {len(run.snapshots)} snapshots, as a page: modgrok share {tmp_path / 'run'}" in printed
 
 
 def test_functions_whose_weights_are_no_waves_have_no_ipr(tmp_path, capsys):

@@ -55,7 +55,7 @@ def test_the_page_says_what_a_demo_does_not_do(server, page):
     open_view(page, "paper")
     expect(page.locator("#public")).to_contain_text("up to 512 neurons for up to 5,000 steps and 60 s")
     page.locator(".card").first.wait_for()
-    expect(page.get_by_role("button", name="Compute all, in small")).to_have_count(0)
+    expect(page.get_by_role("button", name="Compute all (quick versions)")).to_have_count(0)
     open_view(page, "training")
     page.get_by_label("steps", exact=True).fill("6000")
     page.get_by_role("button", name="Start training").click()

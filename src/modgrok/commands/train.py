@@ -161,7 +161,7 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
     if told is not None and told.expectation:
         say(console, told.expectation)
     if result.snapshots:
-        say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
+        say(console, f"The film of its {len(result.snapshots)} snapshots, as a page: modgrok share {result.folder}")
     if unknown := result.unknown_cells:
         where = f"mg.load({str(result.folder)!r}).table()"
         say(console, f"{unknown:,} unknown cells were left out of both sets; {where} predicts them.")
