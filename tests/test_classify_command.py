@@ -37,6 +37,13 @@ def test_a_certificate_that_was_written_is_named():
     assert "written to  proof.json; prove it again with: modgrok check proof.json" in text and "FILE" not in text
 
 
+def test_symmetries_and_twins_are_shown_where_there_is_something_to_say():
+    plain, squared = ask("n1 + n2", 7), ask("n1^2 + n2", 7)
+    assert "symmetry" not in shown(plain) and "twins" not in shown(plain)
+    assert "symmetry" in shown(plain, proof=True) and "no two rows" in shown(plain, proof=True)
+    assert "have a twin in half of its table" in shown(squared)
+
+
 def test_an_object_that_a_family_has_not_is_no_column_of_the_csv():
     lines = csv_text(classify, answer("n1 n2", "--mod", "7")).splitlines()
     names = lines[0].split(",")
