@@ -98,6 +98,15 @@ def test_200_odd_tables_keep_to_their_steps(monkeypatch):
     assert "writing" in sys.modules
 
 
+def test_no_odd_table_that_was_measured_took_longer_than_the_help_says():
+    found = json.loads((BENCHMARKS / "results" / "odd-tables.json").read_text())
+    page = (BENCHMARKS.parent / "docs" / "classify.md").read_text()
+    assert len(found["rows"]) == 200 and max(row["seconds"] for row in found["rows"]) <= found["limit"] == 10
+    assert f"took {found['worst']['seconds']:.1f} s, so none was" in page
+    help_texts = (BENCHMARKS.parent / "docs" / "commands.md").read_text()
+    assert "default 1: at most about 10 seconds of one core" in help_texts
+
+
 def test_a_row_that_is_not_reduced_is_answered_with_the_reduced_one(tmp_path, capsys):
     path = str(tmp_path / "net.safetensors")
     assert main(["compile", "n1 n2", "--mod", "31", "--out", path]) == 0

@@ -62,7 +62,7 @@ def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, ca
     assert (tmp_path / "run" / "curves.png").stat().st_size > 10_000
     printed = shown(capsys, run, width=100)
     assert "accuracy" in printed and run.diagnosis.text[:20] in printed
-    assert str(tmp_path) in printed.replace("\n", "")
+    assert f"Everything is in {tmp_path / 'run'}\n" in shown(capsys, run, width=20), "a folder is not broken"
     again = call(train, *SMALL, "--out", str(tmp_path / "run"))
     printed = shown(capsys, again, width=400)
     assert again.reused and "it was finished already (--overwrite trains it again)" in printed

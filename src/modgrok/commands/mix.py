@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     start = time.perf_counter()
     with progress_bar(console, "training experts, network-steps") as progress:
         network = mix(args.expression, args.mod, **settings, progress=progress)
-    with progress_bar(console, "checking rows") as progress:
+    with progress_bar(console, "checking inputs") as progress:
         found = verify(network, progress=progress)
     files = (network.save(args.out),) if args.out else ()
     return CheckedNetwork(network, found, time.perf_counter() - start, files)
