@@ -174,6 +174,18 @@ def test_a_refusal_is_drawn_into_the_table(page):
     assert len(set(values)) < 97  # a value stands more than once in the row that is shown
 
 
+def test_nothing_is_asked_about_a_function_that_cannot_be_read(page):
+    open_view(page, "verdict", "n1 +", 7)
+    page.locator(".trouble").wait_for()
+    page.get_by_label("Share of the table to train on").fill("0.6")
+    expect(page.get_by_role("button", name="Probe")).to_be_disabled()
+    page.locator("#recipe").get_by_role("button", name="Copy as command").click()
+    expect(page.locator("#recipe .copied")).to_contain_text("No command says this")
+    page.locator("#expression").fill("n1 + n2")
+    expect(page.locator(".answer h2")).to_contain_text("is a sum")
+    expect(page.get_by_role("button", name="Probe")).to_be_enabled()
+
+
 @pytest.mark.slow
 def test_a_probe_trains_and_says_what_its_loss_tells(page):
     open_view(page, "verdict", "n1 n2", 47)

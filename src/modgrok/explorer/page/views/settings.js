@@ -67,7 +67,7 @@ export class SettingsForm {
     let input;
     if (typeof value === "boolean") input = el("input", { type: "checkbox", checked: value });
     else if (options) input = el("select", {}, options.map((option) => el("option", { value: option }, option)));
-    else input = el("input", { type: "text", inputmode: typeof value === "number" ? "decimal" : "text", autocomplete: "off" });
+    else input = el("input", { type: "text", inputmode: typeof value === "number" ? "decimal" : "text", autocomplete: "off", placeholder: value === null ? "auto" : null });
     if (typeof value !== "boolean") input.value = value ?? "";
     this.fields.set(name, input);
     return field(name.replaceAll("_", " "), input, { title: help || null, className: typeof value === "boolean" ? "field check" : "field" });
