@@ -88,7 +88,7 @@ def test_variables_that_do_not_occur():
 def test_what_people_see():
     found = answer("n1 n2", "--mod", "7")
     text, proved = shown(found), shown(found, proof=True)
-    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "its values need more elements than the group" in text
+    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "its values need a larger group" in text
     assert "13 in all, but the group has 7" in proved and "13 in all" not in text
     assert "h(∞)" in proved and "--proof" in text
     text = shown(answer("n1 n2 + n3", "--mod", "5"))

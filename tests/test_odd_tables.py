@@ -113,7 +113,7 @@ def test_a_row_that_is_not_reduced_is_answered_with_the_reduced_one(tmp_path, ca
     capsys.readouterr()
     with pytest.raises(SystemExit, match="2"):
         main(["predict", path, "12", "34"])
-    assert "got 34; reduce it modulo p: 12 3" in " ".join(capsys.readouterr().err.split())
+    assert "got 34; reduce it modulo 31: 12 3" in " ".join(capsys.readouterr().err.split())
     with pytest.raises(SystemExit, match="2"):
         main(["predict", path, "12", "x"])
     assert ": 12" not in capsys.readouterr().err
