@@ -53,7 +53,7 @@ class VerdictView {
 
   sentences(found) {
     return [
-      el("span", { className: `badge ${found.verdict}` }, VERDICTS[found.verdict]),
+      el("span", { className: `badge ${found.verdict}`, title: "The class: functions of the form h(g1(n1) + g2(n2)), sums and products in disguise" }, VERDICTS[found.verdict]),
       el("h2", {}, prose(found.answer[0])),
       el("p", {}, prose(found.answer[1])),
     ];
