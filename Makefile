@@ -127,7 +127,9 @@ PYTHON_FILES := src studies tests benchmarks notebooks release mkdocs_examples.p
 docs: $(VENV)/.extra-docs
 	$(BIN)/zensical build --strict --clean
 	$(BIN)/python benchmarks/share_pages.py site/shared
-	@echo "$(CURDIR)/site/index.html"
+	@echo "open $(CURDIR)/site/index.html"
+	@echo "browsers do not search pages that are opened from a disk; to search, serve them:"
+	@echo "  $(BIN)/python -m http.server --directory site 8000, then open http://localhost:8000"
 
 # Every notebook from beginning to end (two minutes on two cores); it lies beside its script afterwards, with its figures.
 notebooks: $(VENV)/.extra-notebooks

@@ -31,7 +31,7 @@ run
 
 # %%
 print(run.diagnosis.text)
-print("training rows known from step", run.memorised_at, "and test rows from step", run.grokked_at)
+print("training set known from step", run.memorised_at, "and test set from step", run.grokked_at)
 
 # %%
 run.plot()
@@ -90,7 +90,7 @@ seen.plot_film()
 # %% [markdown]
 # ## Without pressure, no insight
 #
-# Weight decay makes large weights expensive, and waves know the training rows with small ones. Take the pressure
+# Weight decay makes large weights expensive, and waves fit the training set with small ones. Take the pressure
 # away:
 
 # %%

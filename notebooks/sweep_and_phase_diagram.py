@@ -52,7 +52,7 @@ found.phase_diagram()
 # %% [markdown]
 # Grokking lives in a corner. Towards the bottom steps are so small that little has happened after 200 of them. On the
 # left weight decay is weak: a step of AdamW shrinks every weight by learning rate · weight decay, so it takes a large
-# rate to get anywhere. On the right it is so strong that the training rows cannot be fitted, whatever the rate. What
+# rate to get anywhere. On the right it is so strong that the training set cannot be fitted, whatever the rate. What
 # became of the networks, in words:
 
 # %%

@@ -67,9 +67,9 @@ seen.plot_attention()
 # %% [markdown]
 # ## When was it built?
 #
-# The snapshots say it. Look at the restricted loss on the test rows: it falls far below the loss of the whole
+# The snapshots say it. Look at the restricted loss on the test set: it falls far below the loss of the whole
 # network, so the waves are there while what was memorised is still in their way. Later the excluded loss on the
-# training rows rises: what was memorised is given up. Below on the left the key frequencies grow, and most others
+# training set rises: what was memorised is given up. Below on the left the key frequencies grow, and most others
 # fade.
 
 # %%

@@ -25,7 +25,7 @@ one_hots = np.concatenate([np.eye(P)[rows[:, 0]], np.eye(P)[rows[:, 1]]], axis=1
 
 # %%
 def trained_in_torch(targets, steps=STEPS):
-    """Full-batch AdamW on the training rows; returns the module."""
+    """Full-batch AdamW on the training set; returns the module."""
     torch.manual_seed(0)
     model = torch.nn.Sequential(torch.nn.Linear(2 * P, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, P))
     optimiser = torch.optim.AdamW(model.parameters(), lr=0.01, weight_decay=1.0, betas=(0.9, 0.98))
@@ -113,7 +113,7 @@ mg.verify(found.twin.network)
 # %% [markdown]
 # ## No formula
 #
-# The same network, trained on the same answers in a random order, fits its training rows too. There is nothing to
+# The same network, trained on the same answers in a random order, fits its training set too. There is nothing to
 # learn, and nothing is made up.
 
 # %%

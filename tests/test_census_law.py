@@ -120,7 +120,7 @@ def run(*words):
 
 
 @pytest.mark.draws
-def test_the_report_has_its_tables_and_figures(folder, tmp_path):
+def test_the_report_has_its_tables_and_figures(folder, tmp_path, capsys):
     result = run("report", "--out", tmp_path, folder)
     assert {path.name for path in tmp_path.iterdir()} == {"report.md", "report.json"} | {
         f"{name}.{kind}" for name in ("families", "law", "verdicts", "predictors") for kind in ("png", "svg")
@@ -135,6 +135,9 @@ def test_the_report_has_its_tables_and_figures(folder, tmp_path):
     assert set(result.to_json()) - set(stored) == {"folder", "files", "seconds", "provenance"}
     assert set(map(str, tmp_path.iterdir())) == set(result.to_json()["files"])
     command.show(result, Console(quiet=True), argparse.Namespace(details=True))
+    command.show(result, Console(width=400), argparse.Namespace(details=False))
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert re.match(r"[\d,]+ of 720 networks grokked", first) and not any("error own curves" in line for line in rest)
 
 
 def test_one_setting_is_enough_for_a_report_and_half_of_the_table_is_needed(folder, tmp_path):

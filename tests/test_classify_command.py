@@ -37,6 +37,13 @@ def test_a_certificate_that_was_written_is_named():
     assert "written to  proof.json; prove it again with: modgrok check proof.json" in text and "FILE" not in text
 
 
+def test_symmetries_and_twins_are_shown_where_there_is_something_to_say():
+    plain, squared = ask("n1 + n2", 7), ask("n1^2 + n2", 7)
+    assert "symmetry" not in shown(plain) and "twins" not in shown(plain)
+    assert "symmetry" in shown(plain, proof=True) and "no two rows" in shown(plain, proof=True)
+    assert "have a twin in half of its table" in shown(squared)
+
+
 def test_an_object_that_a_family_has_not_is_no_column_of_the_csv():
     lines = csv_text(classify, answer("n1 n2", "--mod", "7")).splitlines()
     names = lines[0].split(",")
@@ -81,7 +88,7 @@ def test_variables_that_do_not_occur():
 def test_what_people_see():
     found = answer("n1 n2", "--mod", "7")
     text, proved = shown(found), shown(found, proof=True)
-    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "its values need more elements than the group" in text
+    assert "multiplicative" in text and "Z_6 ∪ {∞}" in text and "its values need a larger group" in text
     assert "13 in all, but the group has 7" in proved and "13 in all" not in text
     assert "h(∞)" in proved and "--proof" in text
     text = shown(answer("n1 n2 + n3", "--mod", "5"))

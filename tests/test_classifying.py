@@ -128,7 +128,7 @@ def test_where_no_trainings_are_alike_the_share_that_is_enough_decides():
 
 def test_an_interval_without_width_is_said_in_words():
     text = outlook(Expectation(1.0, 1.0, 1.0, "", "table"), None, 0.5).text
-    assert text.endswith("expect 100 % of the unseen cells right (this in nine networks of ten).")
+    assert text.endswith("expect 100 % of the unseen cells right (100 % in nine networks of ten).")
 
 
 def test_explain_has_the_sentences_the_proofs_and_the_witness():

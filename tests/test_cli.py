@@ -172,6 +172,7 @@ def test_help_and_version(modgrok):
         assert answer.code == 0 and answer.out.startswith("usage: modgrok") and answer.err == ""
     assert modgrok("--version").out == f"modgrok {__version__}\n"
     assert all(name in modgrok("--help").out for name in cli.COMMANDS)
+    assert modgrok().out == modgrok("--help").out, "nothing at all asks for help"
 
 
 # ------------------------------------------------------------------------------------------------ bad input
@@ -209,8 +210,9 @@ def test_tasks_that_are_refused(modgrok, case):
 @pytest.mark.parametrize(
     "argv, message",
     [
-        ((), "the following arguments are required: COMMAND; see modgrok --help"),
+        (("--json",), "the following arguments are required: COMMAND; see modgrok --help"),
         (("bogus",), "invalid choice: 'bogus'"),
+        (("compil", "n1", "--mod", "7"), "modgrok: COMMAND: invalid choice: 'compil'; did you mean compile?"),
         (
             ("compile",),
             'compile needs one function: modgrok compile "n1 n2" --mod 97, or modgrok compile --table mine.csv',

@@ -198,6 +198,8 @@ def test_the_command_shows_items_in_any_width(columns, capsys, monkeypatch, tmp_
     lines = capsys.readouterr().out.splitlines()
     assert max(len(line) for line in lines if not line.startswith(str(tmp_path))) <= int(columns)
     assert any(line.startswith("Reproduced: a checked witness") for line in lines)
+    verdicts = [line for line in lines if line.partition(":")[0].lower() in list(Verdict)]
+    assert lines[0] in verdicts and len(verdicts) == len(CHEAP), "each begins with its verdict"
     assert str(tmp_path / "law.svg") in lines
 
 

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from modgrok import cli
+from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
 from modgrok.commands import bench as bench_command
 from modgrok.commands import train
@@ -61,9 +62,21 @@ def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, ca
     assert (tmp_path / "run" / "curves.png").stat().st_size > 10_000
     printed = shown(capsys, run, width=100)
     assert "accuracy" in printed and run.diagnosis.text[:20] in printed
-    assert str(tmp_path) in printed.replace("\n", "")
+    assert f"Everything is in {tmp_path / 'run'}\n" in shown(capsys, run, width=20), "a folder is not broken"
     again = call(train, *SMALL, "--out", str(tmp_path / "run"))
-    assert again.reused and "it was finished already (--overwrite trains it again)" in shown(capsys, again, width=400)
+    printed = shown(capsys, again, width=400)
+    assert again.reused and "it was finished already (--overwrite trains it again)" in printed
+    assert f"The film of its {len(run.snapshots)} snapshots, as a page: modgrok share {tmp_path / 'run'}" in printed
+
+
+def test_the_verdict_comes_first_and_a_run_that_memorised_hears_what_classify_says(tmp_path, capsys):
+    words = ("n1^2 + n1 n2 + n2^2", "--mod", "11", "--width", "60", "--steps", "150", "--snapshots", "0")
+    run = call(train, *words, "--out", str(tmp_path / "run"))
+    assert run.outcome == "memorised"
+    first, second, *rest = shown(capsys, run, width=400).splitlines()
+    assert first.startswith("Only memorised: 100 % of the training set right")
+    assert second == " ".join(classify("n1^2 + n1 n2 + n2^2", 11, effort=train.ASKED).answer)
+    assert not any("no test accuracy to expect" in line for line in rest)
 
 
 def test_functions_whose_weights_are_no_waves_have_no_ipr(tmp_path, capsys):

@@ -175,7 +175,7 @@ def test_predictions_are_the_argmax_with_its_margin():
     [
         ((1,), r"this network takes 2 values \(n1, n2\), got 1"),
         ((1, 2, 3), r"this network takes 2 values \(n1, n2\), got 3"),
-        ((13, 0), r"values must be residues 0 … 12, got 13; reduce it modulo p"),
+        ((13, 0), r"values must be residues 0 … 12, got 13; reduce it modulo 13"),
         ((-1, 0), "values must be residues 0 … 12, got -1"),
         ((1.5, 0), "values must be residues 0 … 12, got 1.5"),
         (("x", 0), "values must be residues 0 … 12, got x"),

@@ -128,7 +128,7 @@ BAD = {
     "no rows trained it": lambda: mg.wrap(RIGHT, training=np.zeros(P * P, bool)),
     "rows of one length": lambda: mg.wrap([[1.0, 2.0], [3.0]]),
     "numbers from 0 to 48": lambda: mg.wrap(RIGHT, training=[49]),
-    "training rows must hold residues": lambda: mg.wrap(RIGHT, training=[[7, 0]]),
+    "training inputs must hold residues": lambda: mg.wrap(RIGHT, training=[[7, 0]]),
 }
 
 

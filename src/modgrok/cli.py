@@ -30,6 +30,10 @@ class OneLineParser(argparse.ArgumentParser):
         if wrong := re.fullmatch(r"argument (.+): invalid (int|float) value: (.+)", message, re.DOTALL):
             name, kind, given = wrong.groups()
             message = f"{name} must be {'a whole number' if kind == 'int' else 'a number'}, got {given}"
+        elif wrong := re.fullmatch(r"argument (.+): invalid choice: '(.*)' \(choose from (.+)\)", message, re.DOTALL):
+            name, given, choices = wrong.groups()
+            if near := get_close_matches(given, re.findall(r"[\w-]+", choices), 1):
+                message = f"{name}: invalid choice: {given!r}; did you mean {near[0]}?"
         fail(f"{self.prog}: {message}" if message.endswith("?") else f"{self.prog}: {message}; see {self.prog} --help")
 
 
@@ -134,7 +138,7 @@ def run_command(argv: list[str]) -> int:
     if any(word.split("=")[0] == "--ray" for word in argv):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")  # the GPU belongs to those who work for this process
     name = next((word for word in argv if not word.startswith("-")), None)
-    args = build_parser(name).parse_args(argv)
+    args = build_parser(name).parse_args(argv or ["--help"])
     from modgrok.base.printing import console, visible
 
     command = import_module(f"modgrok.commands.{args.command}")

@@ -49,6 +49,7 @@ def test_an_item_of_the_paper_shows_published_beside_measured(page):
     expect(card.get_by_role("button", name="Compute it here")).to_be_visible()
     card.get_by_role("button", name="Copy as command").click()
     expect(card.locator("pre")).to_have_text("modgrok paper figure1")
+    expect(page.get_by_role("button", name="Compute all (quick versions)")).to_be_visible()
     assert copied(page) == "modgrok paper all --quick"
 
 

@@ -18,26 +18,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         yield found
 
 
-def train(page: Any, expression: str, **settings: object) -> None:
-    open_view(page, "training", expression, 31)
+def filled(page: Any, expression: str, mod: int, **settings: object) -> Any:
+    """The button that begins a training with these settings."""
+    open_view(page, "training", expression, mod)
     for name, value in settings.items():
         page.get_by_label(name, exact=True).fill(str(value))
-    page.get_by_role("button", name="Start training").click()
-    page.wait_for_url("**run=*")
+    button = page.get_by_role("button", name="Start training")
+    expect(button).to_be_enabled()
+    return button
 
 
 def test_two_profiles_wait_for_each_other_and_see_nothing_of_each_other(server, browser):
     """The second is told that one is before it, and the address of the first's run opens nothing for it."""
     assert CHROMIUM
     with watched_page(browser, server.address) as ann, watched_page(browser, server.address) as bob:
-        train(ann, "n1 n2 + 5", steps=5000, width=64)
-        ann.get_by_role("button", name="Stop", exact=True).wait_for()
-        train(bob, "n1 + 3n2", steps=20, width=8)
+        longest = filled(ann, "n1 n2 + 5", 97, steps=5000, width=512)  # as long as a demo allows: a minute
+        short = filled(bob, "n1 + 3n2", 31, steps=20, width=8)
+        longest.click()
+        ann.wait_for_url("**run=*")
+        short.click()
         bob.get_by_text("waiting, 1 before you").first.wait_for()
         expect(bob.locator(".run-line")).to_have_count(1)
         expect(ann.locator(".run-line")).to_have_count(1)
         theirs = ann.url
         ann.get_by_role("button", name="Stop", exact=True).click()
+        bob.wait_for_url("**run=*")
         bob.locator(".verdict-line").wait_for()
         bob.goto(theirs)
         bob.get_by_text("there is no run").wait_for()
@@ -50,7 +55,7 @@ def test_the_page_says_what_a_demo_does_not_do(server, page):
     open_view(page, "paper")
     expect(page.locator("#public")).to_contain_text("up to 512 neurons for up to 5,000 steps and 60 s")
     page.locator(".card").first.wait_for()
-    expect(page.get_by_role("button", name="Compute all, in small")).to_have_count(0)
+    expect(page.get_by_role("button", name="Compute all (quick versions)")).to_have_count(0)
     open_view(page, "training")
     page.get_by_label("steps", exact=True).fill("6000")
     page.get_by_role("button", name="Start training").click()

@@ -14,6 +14,8 @@ import pytest
 from browser.explorer_browser import BROWSER, PATIENCE, copied, expect, open_view, until
 
 pytestmark = BROWSER
+ENDLESS = {"width": 512, "steps": 200000}
+"""A training that somebody has to stop."""
 
 
 def start_training(page: Any, **settings: object) -> None:
@@ -87,21 +89,32 @@ def test_runs_are_drawn_on_one_axis_and_fill_the_form(page, server):
     assert "--width 48" in copied(page)
 
 
-def test_a_training_that_compiles_says_so_and_for_how_long(page, server):
-    """The first words come before the first point; the run that follows says how long the last one took."""
+@pytest.mark.parametrize(
+    "last, words", [(None, "The first steps come when it is done"), (4.2, "about 4.2 s as the last time")]
+)
+def test_a_training_that_compiles_says_so_and_for_how_long(page, server, last, words):
+    """The first words come before the first point; the run that follows says how long the last one took. The queue is
+    made up here, since a real training may compile faster than anybody looks."""
+    job = {"job": 1, "kind": "training", "title": "n1 + n2 mod 13", "run": "made-up", "state": "running"}
+    queue = [job | {"before": 0, "compiling": 2.5, "compiled_in": last}]
     open_view(page, "training", "n1 + n2", 13)
+    page.route("**/api/runs", lambda route: route.fulfill(json={"runs": [], "queue": queue, "folder": "runs"}))
+    page.route("**/api/trainings", lambda route: route.fulfill(json={"run": "made-up", "state": "queued"}))
     start_training(page, width=24, steps=40, seed=31)
     compiling = page.locator(".compiling")
-    expect(compiling).to_have_text(re.compile(r"Compiling for \d+ s"))
+    expect(compiling).to_have_text(re.compile(rf"Compiling for \d+ s.*{words}"))
+    page.unroute_all(behavior="wait")
+    open_view(page, "training", "n1 + n2", 13)
+    start_training(page, width=24, steps=40, seed=31)
     page.locator(".verdict-line").wait_for()
     expect(compiling).to_be_hidden()
 
 
 def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     open_view(page, "training", "n1 n2", 7)
-    start_training(page, width=32, steps=200000, seed=1)
+    start_training(page, **ENDLESS, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
-    start_training(page, width=32, steps=200000, seed=2)
+    start_training(page, **ENDLESS, seed=2)
     page.wait_for_url("**seed2*")
     page.locator(".run-line", has_text="waiting").wait_for()
     page.get_by_role("button", name="Stop", exact=True).click()
@@ -125,7 +138,7 @@ def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, 
     refused = []
     page.on("response", lambda response: refused.append(response.url) if response.status >= 400 else None)
     open_view(page, "training", "n1 + n2", 31)
-    start_training(page, width=128, steps=200000, seed=6)
+    start_training(page, **ENDLESS, seed=6)
     page.wait_for_url("**run=*")
     until(lambda: shown_step(page) > 0)
     page.reload()
@@ -140,7 +153,7 @@ def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, 
 def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page, server):
     """The page asks how the run is; before it has the answer the run ends, which it hears of at once."""
     open_view(page, "training", "n1 + n2", 7)
-    start_training(page, width=32, steps=200000, seed=5)
+    start_training(page, **ENDLESS, seed=5)
     page.wait_for_url("**run=*")
     until(lambda: shown_step(page) > 0)
     run = unquote(page.url.split("run=")[1])

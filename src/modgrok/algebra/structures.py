@@ -100,7 +100,7 @@ class Integers(Structure):
         except (TypeError, ValueError):
             number = -1
         if not 0 <= number < self.order:
-            raise InputError(f"values must be {self.elements}, got {given}; reduce it modulo p")
+            raise InputError(f"values must be {self.elements}, got {given}; reduce it modulo {self.order}")
         return number
 
     def constant(self, number: int) -> int:

@@ -70,7 +70,7 @@ class Outlook(Result):
         if self.expected.value is None or self.expected.low is None or self.expected.high is None:
             return f"{said}."
         much, low, high = (percent(x, 0) for x in (self.expected.value, self.expected.low, self.expected.high))
-        span = "this" if low == much == high else span_text(self.expected.low, self.expected.high)
+        span = much if low == much == high else span_text(self.expected.low, self.expected.high)
         return f"{said}: expect {much} of the unseen cells right ({span} in nine networks of ten)."
 
     @property

@@ -11,8 +11,8 @@ from modgrok.separable.measures.symmetries import Symmetries
 from modgrok.separable.verdict import Verdict
 
 REASONS = {
-    "distinct-lines": "more distinct rows or columns than the group has elements",
-    "counting": "its values need more elements than the group has",
+    "distinct-lines": "too many different rows or columns",
+    "counting": "its values need a larger group",
     "no-cyclic-automorphism": "no symmetry moves all of its rows in one cycle",
     "pairs": "pairs of its columns differ in ways that no group allows",
     "closed-trail": "its rows need a closed walk longer than the group",

@@ -92,7 +92,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--certificate", type=Path, metavar="FILE", help="write witnesses and proofs, for `modgrok check FILE`"
     )
-    parser.add_argument("--proof", action="store_true", help="show the witness, and why each other family does not fit")
+    parser.add_argument(
+        "--proof",
+        action="store_true",
+        help="show the witness, why each other family does not fit, and symmetries of the table",
+    )
     parser.add_argument("--probe", action="store_true", help="also train one small network, and see how much it learns")
 
 
@@ -138,6 +142,10 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}
+    else:
+        facts.pop("symmetry", None)
+        if not answer.redundancy:
+            facts.pop("twins", None)  # there are none
     if args.certificate:
         facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"
     hint = "" if args.proof or args.certificate else "; witness and proofs: --proof, or --certificate FILE"

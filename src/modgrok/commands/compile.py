@@ -92,7 +92,7 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     if sample is not None and args.sample is None and network.proof is not None and network.proof.holds:
         found = proved_whole(network, time.perf_counter())
     else:
-        with progress_bar(console, "checking rows") as progress:
+        with progress_bar(console, "checking inputs") as progress:
             found = verify(network, sample=sample, progress=progress)
     files = (network.save(args.out),) if args.out else ()
     return CheckedNetwork(network, found, time.perf_counter() - start, files)

@@ -95,8 +95,8 @@ def run(args: argparse.Namespace, console: Console) -> Inspection:
         film = () if args.no_film else None
         found = inspect(given_network(args), order=args.order, film=film, progress=progress)
     folder = args.out or default_folder(args.network)
-    say(console, f"drawing figures into {folder}")
-    return write_inspection(found, folder)
+    with progress_bar(console, f"drawing figures into {folder}"):
+        return write_inspection(found, folder)
 
 
 def default_folder(path: Path) -> Path:

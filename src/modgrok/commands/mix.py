@@ -37,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="train one expert for each step, instead of one sum and one product that are relabelled for all steps",
     )
-    parser.add_argument("--width", type=int, default=default.width, help=f"neurons of an expert ({default.width})")
-    parser.add_argument("--steps", type=int, default=default.steps, help=f"full-batch steps ({default.steps})")
+    parser.add_argument(
+        "--width", type=int, default=default.width, help=f"neurons of an expert (default {default.width})"
+    )
+    parser.add_argument("--steps", type=int, default=default.steps, help=f"full-batch steps (default {default.steps})")
     parser.add_argument(
         "--fraction",
         type=float,
@@ -47,13 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "did not learn its table from that)",
     )
     parser.add_argument(
-        "--learning-rate", type=float, default=default.learning_rate, help=f"of AdamW ({default.learning_rate})"
+        "--learning-rate", type=float, default=default.learning_rate, help=f"of AdamW (default {default.learning_rate})"
     )
     parser.add_argument(
-        "--weight-decay", type=float, default=default.weight_decay, help=f"of AdamW ({default.weight_decay:g})"
+        "--weight-decay", type=float, default=default.weight_decay, help=f"of AdamW (default {default.weight_decay:g})"
     )
     parser.add_argument(
-        "--seed", type=int, default=default.seed, help=f"seed of splits and initial weights ({default.seed})"
+        "--seed", type=int, default=default.seed, help=f"seed of splits and initial weights (default {default.seed})"
     )
 
 
@@ -62,7 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     start = time.perf_counter()
     with progress_bar(console, "training experts, network-steps") as progress:
         network = mix(args.expression, args.mod, **settings, progress=progress)
-    with progress_bar(console, "checking rows") as progress:
+    with progress_bar(console, "checking inputs") as progress:
         found = verify(network, progress=progress)
     files = (network.save(args.out),) if args.out else ()
     return CheckedNetwork(network, found, time.perf_counter() - start, files)

@@ -13,7 +13,7 @@ from modgrok.commands.common import heading, say
 from modgrok.training.run_list import HEADINGS, RunList, cells, runs
 
 KEYS = {
-    "folder": "where was looked",
+    "folder": "the folder that was searched",
     "runs": "one object for each run, the latest last: `folder`, `title` (the function in one phrase), `expression` "
     "(in canonical spelling), `modulus`, `model`, `settings` (those that differ among these runs and are not what "
     "suits the model), `state` (`running`, `finished` or `stopped`), `step`, `steps` (planned), `train_accuracy`, "

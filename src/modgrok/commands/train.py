@@ -13,6 +13,7 @@ from rich.console import Console
 from modgrok.answers.classifying import classify
 from modgrok.base import interrupts
 from modgrok.base.errors import InputError
+from modgrok.base.printing import visible
 from modgrok.commands import PROVENANCE_KEY, sweep
 from modgrok.commands.common import FILES_KEY, add_function, given_function, how_read, say, structure_given
 from modgrok.experiments.sweep_plan import seeds_of
@@ -161,14 +162,21 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
     if told is not None and told.expectation:
         say(console, told.expectation)
     if result.snapshots:
-        say(console, f"{len(result.snapshots)} snapshots from step 0 on: run.at(step) in Python")
+        say_whole(
+            console, f"The film of its {len(result.snapshots)} snapshots, as a page: modgrok share {result.folder}"
+        )
     if unknown := result.unknown_cells:
         where = f"mg.load({str(result.folder)!r}).table()"
         say(console, f"{unknown:,} unknown cells were left out of both sets; {where} predicts them.")
     if not result.finished:
         going = "go on with" if told is None or told.go_on_to is not None else "to continue all the same"
-        say(console, f"Stopped before its {config.steps} steps; {going}: modgrok train --resume {result.folder}")
+        say_whole(console, f"Stopped before its {config.steps} steps; {going}: modgrok train --resume {result.folder}")
     elif told is not None and told.go_on_to is not None:
-        say(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
+        say_whole(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
     reused = "; it was finished already (--overwrite trains it again)" if result.reused else ""
-    say(console, f"Everything is in {result.folder}{reused}")
+    say_whole(console, f"Everything is in {result.folder}{reused}")
+
+
+def say_whole(console: Console, text: str) -> None:
+    """A line with a command or a folder, which is copied: it is not broken where the terminal ends."""
+    console.print(visible(text), soft_wrap=True)

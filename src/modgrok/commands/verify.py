@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     network = as_network(given_network(args))
-    with progress_bar(console, "checking rows") as progress:
+    with progress_bar(console, "checking inputs") as progress:
         found = verify(network, sample=args.sample, seed=args.seed, progress=progress)
     return CheckedNetwork(network, found, found.seconds)
 

@@ -38,7 +38,7 @@ def training_figure(curves: Columns, neurons: Columns, title: str, log_steps: bo
 
 
 def comparison_figure(curves: Mapping[str, Columns], *, log_steps: bool = False) -> Figure:
-    """Two panels, losses and accuracies, a colour for each run: training rows dashed, test rows drawn through."""
+    """Two panels, losses and accuracies, a colour for each run: the training set dashed, the test set drawn through."""
     with drawing(width=9.0, height=3.4) as figure:
         panels = figure.subplots(1, 2)
         for axes, measure in zip(panels, ("loss", "accuracy"), strict=True):
@@ -46,7 +46,7 @@ def comparison_figure(curves: Mapping[str, Columns], *, log_steps: bool = False)
                 colour = COLOURS[k % len(COLOURS)]
                 plot_known(axes, columns, f"train_{measure}", color=colour, linestyle="--", linewidth=0.9)
                 plot_known(axes, columns, f"test_{measure}", color=colour, label=label.lstrip("_"))
-            axes.set(xlabel="steps", ylabel=f"{measure} (dashed: training rows)")
+            axes.set(xlabel="steps", ylabel=f"{measure} (dashed: training set)")
             if log_steps:
                 axes.set_xscale("symlog", linthresh=10)
         panels[0].set(yscale="log")

@@ -295,7 +295,7 @@ def rows_given(training: Any, sizes: Sizes) -> list[int]:
         found = row_numbers(found[:, : len(sizes.residues)], sizes)
     if found.ndim != 1 or found.min() < 0 or found.max() >= sizes.rows:
         raise InputError(
-            f"training rows must be numbers from 0 to {sizes.rows - 1:,}, got {found.min()} … {found.max()} in shape "
+            f"training inputs must be numbers from 0 to {sizes.rows - 1:,}, got {found.min()} … {found.max()} in shape "
             f"{found.shape}"
         )
     return sorted({int(row) for row in found})
@@ -303,7 +303,7 @@ def rows_given(training: Any, sizes: Sizes) -> list[int]:
 
 def row_numbers(rows: Int[np.ndarray, "row variable"], sizes: Sizes) -> Int[np.ndarray, "row"]:
     if rows.min() < 0 or (rows >= np.array(sizes.residues)).any():
-        raise InputError(f"training rows must hold residues of {sizes.text}, got {rows.min()} … {rows.max()}")
+        raise InputError(f"training inputs must hold residues of {sizes.text}, got {rows.min()} … {rows.max()}")
     return np.asarray(np.ravel_multi_index(tuple(rows.T), sizes.residues))
 
 

@@ -43,7 +43,7 @@ from modgrok.separable.reductions.reduction import Reduced, Table, absorbable_va
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
 
 EFFORT = 1.0
-"""How hard a question is tried unless told otherwise: about two seconds at worst for tables up to 113 × 113."""
+"""How hard a question is tried unless told otherwise: about ten seconds of one core at worst."""
 LARGEST_TABLE = 1 << 24
 
 BEGINNING = 500

@@ -45,7 +45,7 @@ def decompile(
     own = isinstance(getattr(network, "network", network), Network)
     if own or (isinstance(network, (str, Path)) and is_own(Path(network))):
         if mod is not None or training is not None:
-            raise InputError("modgrok's own networks know their modulus and training rows; leave mod and training out")
+            raise InputError("modgrok's own networks know their modulus and training set; leave mod and training out")
         given = as_network(network)
     else:
         given = wrap(network, mod=mod, training=training)

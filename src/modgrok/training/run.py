@@ -68,12 +68,12 @@ class Measured:
 
     @property
     def memorised_at(self) -> int | None:
-        """The first measured step with 99 % of the training rows right."""
+        """The first measured step with 99 % of the training set right."""
         return None if self.decided is None else self.decided.memorised_at
 
     @property
     def grokked_at(self) -> int | None:
-        """The first measured step with 99 % of the test rows right."""
+        """The first measured step with 99 % of the test set right."""
         return None if self.decided is None else self.decided.grokked_at
 
     @property

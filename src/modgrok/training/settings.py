@@ -193,14 +193,14 @@ class Settings:
     )
     beside: int = setting(
         1,
-        "train so many copies side by side, to repeat a row of a sweep or census to the last bit; it has the number",
+        "train this many copies side by side, to repeat a row of a sweep or census bit for bit (its column beside)",
         least=1,
         most=64,
         quiet=True,
     )
     room: int | None = setting(
         None,
-        "size of the training set that the program has room for; a row of a sweep or census has the number",
+        "size of the training set that the program has room for (column room of a sweep or census)",
         least=1,
         most=1 << 17,
         quiet=True,

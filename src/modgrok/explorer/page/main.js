@@ -19,6 +19,8 @@ class App {
     this.subject = new Subject(this);
     this.copies = copying(() => this.views.get(this.state.view)?.recipe?.());
     document.getElementById("recipe").append(this.copies.element);
+    this.links = Object.entries(address.VIEWS).map(([view, { title }]) => [view, el("a", {}, title)]);
+    document.getElementById("tabs").append(...this.links.map(([, link]) => link));
     addEventListener("popstate", () => { this.state = address.read(); this.subject.fill(this.state); this.show(); });
     document.addEventListener("click", (event) => this.follow(event));
   }
@@ -55,12 +57,13 @@ class App {
     this.show();
   }
 
+  /** Where the tabs lead. They are made once: a link that is replaced while it is clicked loses the click, and the focus. */
   tabs() {
     const { expression, mod, table, run, network } = this.state;
-    replace(document.getElementById("tabs"), Object.entries(address.VIEWS).map(([view, { title }]) => el("a", {
-      href: address.href({ expression: table ? "" : expression, mod, table, view, network, run: view === "training" ? run : "" }),
-      "aria-current": view === this.state.view ? "page" : null,
-    }, title)));
+    for (const [view, link] of this.links) {
+      link.href = address.href({ expression: table ? "" : expression, mod, table, view, network, run: view === "training" ? run : "" });
+      if (view === this.state.view) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    }
     const tab = document.querySelector("#tabs [aria-current]"), row = tab.parentElement;
     row.scrollLeft = tab.offsetLeft - row.offsetLeft - (row.clientWidth - tab.offsetWidth) / 2;  // scrollIntoView would move the place that Tab starts from
   }
@@ -84,7 +87,9 @@ class App {
       announce(`${title} view`);
     }
     view.update(this);
-    this.copies.forget();
+    const here = address.href(this.state);
+    if (here !== this.here) this.copies.forget();  // what was copied is of another place
+    this.here = here;
   }
 
   /** What was asked about an earlier function is no longer wanted. */

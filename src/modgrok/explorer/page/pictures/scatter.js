@@ -117,7 +117,7 @@ export class Scatter {
     if (at === this.nearest) return;
     this.nearest = at;
     this.onhover(at);
-    this.plot.redraw(false, false);
+    this.plot?.redraw(false, false);
   }
 
   key(event) {

@@ -23,7 +23,8 @@ export class TablePicture {
     this.canvas.addEventListener("pointerleave", () => this.move(null, false));
     this.canvas.addEventListener("click", (event) => this.pick(this.cellAt(event)));
     this.canvas.addEventListener("keydown", (event) => this.key(event));
-    this.draw = framed(() => this.paint());
+    const later = framed(() => this.paint());
+    this.draw = () => { delete this.canvas.dataset.rows; later(); };  // it is there again when what is asked for is painted
     addEventListener("themechange", () => this.draw());
     new ResizeObserver(() => this.draw()).observe(this.element);
   }

@@ -62,6 +62,7 @@ class NetworkView {
   recipe() { return this.app.state.network ? this.dropped.found?.recipe : this.found?.recipe; }
 
   async ask() {
+    if (!this.app.current) return;  // update asks when there is a function
     this.meaning.textContent = MEANING[this.name];
     this.slider.element.hidden = this.name !== "frequencies";
     const question = this.question();

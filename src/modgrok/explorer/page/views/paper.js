@@ -16,7 +16,7 @@ class PaperView {
     this.element = el("div", { className: "stack wide" },
       el("header", { className: "stack tight" }, el("h2", { className: "title" }, "The paper, measured again"),
         el("p", { className: "soft" }, "Every table and figure of Grokking Modular Polynomials (2024), and what goes beyond it: published beside measured."),
-        el("p", { className: "links" }, PUBLIC ? null : button("Compute all, in small", () => this.compute("all", this.status)), el("a", { className: "quiet", href: "/report/", target: "_blank", rel: "noopener", hidden: true }, "Open the report")), this.status),
+        el("p", { className: "links" }, PUBLIC ? null : button("Compute all (quick versions)", () => this.compute("all", this.status)), el("a", { className: "quiet", href: "/report/", target: "_blank", rel: "noopener", hidden: true }, "Open the report")), this.status),
       this.list);
     this.report = this.element.querySelector("a[href='/report/']");
     app.events.on("answer", ({ kind }) => { if (kind === "paper") this.load(); });

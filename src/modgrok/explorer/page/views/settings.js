@@ -27,6 +27,7 @@ export class SettingsForm {
     this.known = settings;
     this.model.fill(settings.models);
     this.preset();
+    this.enable(this.can);
   }
 
   /** The settings of a training that is there; what its file leaves out is what suits its model. */
@@ -41,7 +42,11 @@ export class SettingsForm {
     this.touched = false;
   }
 
-  enable(can) { this.button.disabled = !can; }
+  /** It can start once there is a function, and settings to start with. */
+  enable(can) {
+    this.can = can;
+    this.button.disabled = !can || !this.known;
+  }
 
   preset(optimiser = this.optimiser.select.value) {
     const { presets, own, choices, help } = this.known;
@@ -62,11 +67,14 @@ export class SettingsForm {
     let input;
     if (typeof value === "boolean") input = el("input", { type: "checkbox", checked: value });
     else if (options) input = el("select", {}, options.map((option) => el("option", { value: option }, option)));
-    else input = el("input", { type: "text", inputmode: typeof value === "number" ? "decimal" : "text", autocomplete: "off" });
+    else input = el("input", { type: "text", inputmode: typeof value === "number" ? "decimal" : "text", autocomplete: "off", placeholder: value === null ? "auto" : null });
     if (typeof value !== "boolean") input.value = value ?? "";
     this.fields.set(name, input);
     return field(name.replaceAll("_", " "), input, { title: help || null, className: typeof value === "boolean" ? "field check" : "field" });
   }
+
+  /** All of it as one text, to tell whether it has changed. */
+  said() { return this.known ? JSON.stringify(this.settings()) : ""; }
 
   /** Everything that differs from the preset, with numbers as numbers. */
   settings() {

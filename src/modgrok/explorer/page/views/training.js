@@ -33,6 +33,7 @@ class TrainingView {
 
   update(app) {
     this.refresh();
+    this.choose();
     this.form.enable(Boolean(app.current));
     const several = this.several();
     this.overlay.show(several);
@@ -40,6 +41,7 @@ class TrainingView {
     if (app.state.run !== this.run) {
       this.run = app.state.run;
       this.config = null;
+      this.formBefore = this.form.said();
       this.compiling.show(null);
       this.panel.open(this.run);
     }
@@ -54,9 +56,9 @@ class TrainingView {
     this.app.go({ compared: (ticked ? [...others, run] : others).join("\n") }, { fresh: false });
   }
 
-  /** Called with the settings of a run whenever it is read: they fill the form, unless it was changed meanwhile. */
+  /** Called with the settings of a run whenever it is read: they fill the form, unless it was changed since the run was opened. */
   opened(config) {
-    if (!config || (this.config && this.form.touched)) return;
+    if (!config || this.form.touched && (this.config || this.form.said() !== this.formBefore)) return;
     this.config = config;
     this.form.take(config);
   }
@@ -65,6 +67,7 @@ class TrainingView {
   recipe() {
     if (this.several().length > 1) return this.overlay.found?.recipe;
     if (this.run && !this.form.touched) return this.panel.found?.recipe;
+    if (!this.app.current || !this.form.known) return null;
     return post("trainings/recipe", { ...this.app.current.question, settings: this.form.settings() }).then(({ recipe }) => recipe);
   }
 
@@ -90,7 +93,7 @@ class TrainingView {
       const jobs = queue.filter(({ run }) => run && !runs.some((each) => each.run === run));
       this.before = new Map(queue.map(({ run, before }) => [run, before]));
       const all = [...runs, ...jobs].reverse().slice(0, 60);
-      replace(this.list, all.length ? all.map((run) => this.line(run)) : el("p", { className: "soft small" }, "No runs yet."));
+      this.draw(all);
       this.hint.textContent = runs.length > 1 ? "Tick two or more to draw them on one axis." : "";
       this.compiling.show(queue.find((job) => job.run && job.run === this.run && job.compiling !== null) ?? null);
     } catch (error) {
@@ -101,14 +104,32 @@ class TrainingView {
     }
   }
 
+  /** The runs. A line that says the same as before stays, with the focus and with a click that is under way. */
+  draw(all) {
+    const drawn = JSON.stringify([all, [...this.before]]);
+    if (drawn !== this.drawn) replace(this.list, all.length ? all.map((run) => this.line(run)) : el("p", { className: "soft small" }, "No runs yet."));
+    this.drawn = drawn;
+    this.choose();
+  }
+
+  /** Which of them is open, and which are ticked. */
+  choose() {
+    const several = this.several();
+    for (const row of this.list.querySelectorAll(".run-row")) {
+      const [box, link] = row.children, open = box.value === this.app.state.run;
+      box.checked = several.includes(box.value);
+      link.classList.toggle("open", open);
+      link.setAttribute("aria-current", String(open));
+    }
+  }
+
   line(run) {
-    const open = run.run === this.app.state.run, title = run.title || run.run;
+    const title = run.title || run.run;
     const share = run.step ? percent(run.test_accuracy) : "";
     const state = run.state === "finished" ? run.outcome || "finished" : run.state === "queued" ? standing(this.before.get(run.run)) : STATES[run.state] || run.state;
-    const link = button("", () => this.app.go({ run: run.run, compared: "" }, {}), open ? "run-line open" : "run-line");
-    link.setAttribute("aria-current", String(open));
+    const link = button("", () => this.app.go({ run: run.run, compared: "" }, {}), "run-line");
     link.append(el("span", { className: "run-title" }, title), el("span", { className: "number" }, share), el("span", { className: "soft" }, [run.model, state].filter(Boolean).join(" · ")), el("span", { className: "soft number" }, run.step ? `${run.step}` : ""));
-    const box = el("input", { type: "checkbox", "aria-label": `Compare ${title}, ${run.run}`, checked: this.several().includes(run.run), disabled: !run.step, onchange: () => this.tick(run.run, box.checked) });
+    const box = el("input", { type: "checkbox", "aria-label": `Compare ${title}, ${run.run}`, value: run.run, disabled: !run.step, onchange: () => this.tick(run.run, box.checked) });
     return el("div", { className: "run-row" }, box, link);
   }
 }

@@ -33,6 +33,7 @@ class VerdictView {
   }
 
   update(app) {
+    this.probeButton.disabled = !app.current;
     if (!app.current || this.info === app.current.info) return;
     this.info = app.current.info;
     replace(this.probe);
@@ -40,6 +41,7 @@ class VerdictView {
   }
 
   ask() {
+    if (!this.app.current) return;  // update asks when there is a function
     const info = this.info;
     into(this.answer, this.app.verdict(this.fraction), (found) => {
       if (info === this.info) this.draw(found);
@@ -47,11 +49,11 @@ class VerdictView {
     }, "deciding …");
   }
 
-  recipe() { return this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
+  recipe() { return this.app.current && this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
 
   sentences(found) {
     return [
-      el("span", { className: `badge ${found.verdict}` }, VERDICTS[found.verdict]),
+      el("span", { className: `badge ${found.verdict}`, title: "The class: functions of the form h(g1(n1) + g2(n2)), sums and products in disguise" }, VERDICTS[found.verdict]),
       el("h2", {}, prose(found.answer[0])),
       el("p", {}, prose(found.answer[1])),
     ];
@@ -121,7 +123,7 @@ class VerdictView {
     } catch (error) {
       replace(this.probe, notice(error.message));
     } finally {
-      this.probeButton.disabled = false;
+      this.probeButton.disabled = !this.app.current;
     }
   }
 }
