@@ -110,7 +110,7 @@ test-slow: dev
 	$(BIN)/python -m pytest -m slow
 
 # The whole harness of tests/hostile, or some of its parts (HOSTILE=a,f), for so many seconds at most; the same command
-# goes on where it stopped. About two hours of two cores; parts whose batches are small come last.
+# goes on where it stopped. About four hours of two cores; parts whose batches are small come last.
 hostile: dev
 	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
 
