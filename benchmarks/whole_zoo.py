@@ -1,11 +1,11 @@
-"""The whole zoo: how large it is, what its networks came to, what is proved of them again, and who knows their functions.
+"""The whole zoo: its size, what its networks came to, what is proved of them again, and who knows their functions.
 
     modgrok zoo build --out ZOO
-    python benchmarks/zoo.py ZOO [--out benchmarks/results/zoo.json]
+    python benchmarks/whole_zoo.py ZOO [--out benchmarks/results/zoo.json]
 
-Every network whose file says that it is proved is proved again from its weights, and the answers of the others are counted
-again. Three contestants are asked which function each network computes: our decompiler; one that believes whatever the
-network answers; and one that never names a function.
+Every network is verified again from its weights: proved where the kernel can, counted row by row elsewhere. Three
+contestants are asked which function each network computes: our decompiler, one that believes whatever the network
+answers, and one that never names a function.
 """
 
 from __future__ import annotations
