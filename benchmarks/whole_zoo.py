@@ -1,85 +1,96 @@
 """The whole zoo: its size, what its networks came to, what is proved of them again, and who knows their functions.
 
     modgrok zoo build --out ZOO
-    python benchmarks/whole_zoo.py ZOO [--out benchmarks/results/zoo.json]
+    python benchmarks/whole_zoo.py ZOO --out benchmarks/results/zoo.json
 
 Every network is verified again from its weights: proved where the kernel can, counted row by row elsewhere. Three
-contestants are asked which function each network computes: our decompiler, one that believes whatever the network
-answers, and one that never names a function.
+contestants are asked which function it computes: our decompiler, one that believes whatever the network answers, and
+one that never names a function. Networks that the file has already are not looked at again.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
-from writing import write_found
+from writing import sittings_in, write_found
 
 import modgrok as mg
+from modgrok.experiments.zoo import Specimen, Zoo
 
-CONTESTANTS = {
-    "decompile": None,
-    "whatever it answers": lambda network: network.table(),
-    "never a function": lambda network: None,
-}
+CONTESTANTS = {"decompile": None, "believes": lambda network: network.table(), "never": lambda network: None}
 
 
-def counted(zoo: mg.Zoo) -> dict:
-    files = [path for path in zoo.folder.rglob("*") if path.is_file()]
-    truths = [each.truth for each in zoo]
-    kinds = Counter((truth["model"], truth["kind"], truth["outcome"]) for truth in truths)
+def looked_at(specimen: Specimen) -> dict[str, Any]:
+    """One network: what its file says, what is proved now, and who is right about it."""
+    truth, began = specimen.truth, time.perf_counter()
+    checked = mg.verify(specimen.network)
+    proved = None if checked.proof is None else checked.proof.right / checked.rows_total
+    alone = Zoo(specimen.folder.parent, (specimen,))
+    scores = {name: mg.zoo_score(alone, contestant).rows for name, contestant in CONTESTANTS.items()}
     return {
-        "networks": len(zoo),
-        "megabytes": round(sum(path.stat().st_size for path in files) / 1e6, 1),
-        "snapshots_of_each": sorted({len(truth["snapshots"]) for truth in truths}),
-        "seconds_of_training": round(sum(each.run.to_json()["seconds"] for each in zoo), 1),
-        "outcomes": dict(Counter(truth["outcome"] for truth in truths)),
-        "by_kind": [
-            dict(zip(("model", "kind", "outcome", "networks"), (*kind, n), strict=True)) for kind, n in kinds.items()
-        ],
-        "with_a_state_dict_for_transformer_lens": sum((each.folder / "lens.safetensors").is_file() for each in zoo),
+        **{key: truth[key] for key in ("name", "model", "kind", "function", "outcome", "test_accuracy")},
+        "snapshots": len(specimen.snapshots),
+        "seconds_of_training": round(specimen.run.to_json()["seconds"], 1),
+        "proved_accuracy": proved,
+        "as_its_file_says": (proved, checked.accuracy) == (truth["proved_accuracy"], truth["accuracy"]),
+        "for_transformer_lens": (specimen.folder / "lens.safetensors").is_file(),
+        **{f"{name}_right": rows[0]["right"] if rows else None for name, rows in scores.items()},
+        "seconds": round(time.perf_counter() - began, 1),
     }
 
 
-def proved_again(zoo: mg.Zoo) -> dict:
-    """What files say beside what the kernel says now."""
-    said = {each.name: (each.truth["proved_accuracy"], each.truth["accuracy"]) for each in zoo}
-    checked = {each.name: mg.verify(each.network) for each in zoo}
-    now = {
-        name: (None if one.proof is None else one.proof.right / one.rows_total, one.accuracy)
-        for name, one in checked.items()
-    }
-    known = [each for each in zoo if now[each.name][0] is not None]
-    learned = [now[each.name][0] for each in known if each.truth["outcome"] == "learned"]
+def counted(rows: list[dict[str, Any]], folder: Path) -> dict[str, Any]:
+    """What the rows come to; networks that learned a part are not asked about."""
+    learned = [row for row in rows if row["outcome"] == "learned" and row["proved_accuracy"] is not None]
+    asked = [row for row in rows if row["decompile_right"] is not None]
+    kinds = sorted({(row["model"], row["kind"], row["outcome"]) for row in rows})
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     return {
-        "with_a_proof": len(known),
-        "of_models": dict(Counter(each.truth["model"] for each in known)),
-        "differ_from_their_files": sorted(name for name in said if said[name] != now[name]),
+        "networks": len(rows),
+        "megabytes": round(size / 1e6, 1),
+        "snapshots_of_each": sorted({row["snapshots"] for row in rows}),
+        "minutes_of_training": round(sum(row["seconds_of_training"] for row in rows) / 60, 1),
+        "outcomes": dict(Counter(row["outcome"] for row in rows)),
+        "with_a_proof": sum(row["proved_accuracy"] is not None for row in rows),
         "learned_with_a_proof": len(learned),
-        "learned_and_proved_right_on_every_row": sum(share == 1.0 for share in learned),
-        "least_proved_accuracy_of_those_that_learned": min(learned, default=None),
+        "learned_and_proved_on_every_row": sum(row["proved_accuracy"] == 1.0 for row in learned),
+        "not_as_their_files_say": [row["name"] for row in rows if not row["as_its_file_says"]],
+        "for_transformer_lens": sum(row["for_transformer_lens"] for row in rows),
+        "asked": len(asked),
+        "right": {name: sum(row[f"{name}_right"] for row in asked) for name in CONTESTANTS},
+        "decompiled_wrongly": [row["name"] for row in asked if not row["decompile_right"]],
+        "by_kind": [
+            {
+                **dict(zip(("model", "kind", "outcome"), kind, strict=True)),
+                "networks": len(own := [r for r in rows if (r["model"], r["kind"], r["outcome"]) == kind]),
+                "decompile_right": sum(bool(row["decompile_right"]) for row in own),
+            }
+            for kind in kinds
+        ],
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("zoo", type=Path)
-    parser.add_argument("--out", type=Path)
+    parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
-    zoo = mg.zoo(args.zoo)
-    found = counted(zoo) | {"verified": proved_again(zoo)}
-    for name, contestant in CONTESTANTS.items():
-        score = mg.zoo_score(zoo, contestant).to_json()
-        wrong = [row["name"] for row in score["rows"] if not row["right"]]
-        kept = ("networks", "right", "score", "networks_left_out", "by_kind", "seconds")
-        found.setdefault("scores", {})[name] = {key: score[key] for key in kept} | (
-            {"wrong": wrong} if contestant is None else {}
-        )
-    print(json.dumps(found, indent=1))
-    if args.out:
-        write_found(__file__, args.out, found, args, read=tuple(each.folder / "weights.safetensors" for each in zoo))
+    rows = json.loads(args.out.read_text(encoding="utf-8"))["rows"] if args.out.exists() else []
+    known, earlier = {row["name"] for row in rows}, sittings_in(args.out)
+    fresh = [each for each in mg.zoo(args.zoo) if each.name not in known]
+    for number, specimen in enumerate(fresh, 1):
+        rows.append(looked_at(specimen))
+        print(f"{number} of {len(fresh)}: {json.dumps(rows[-1])}", flush=True)
+    rows.sort(key=lambda row: row["name"])
+    found = counted(rows, args.zoo)
+    print(json.dumps({key: value for key, value in found.items() if key != "by_kind"}, indent=1))
+    files = tuple(each.folder / "weights.safetensors" for each in fresh)
+    write_found(__file__, args.out, found | {"rows": rows}, args, read=files, earlier=earlier)
 
 
 if __name__ == "__main__":
