@@ -97,3 +97,20 @@ def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling
     assert f"all of {groups['grokked']['good']} grokked" in page
     assert all(counted["good"] == counted["networks"] for counted in groups.values())
     assert f"of {sum(groups[kind]['networks'] for kind in ('memorised', 'untrained', 'shuffled'))} that had" in page
+
+
+def test_the_summary_and_the_page_on_the_zoo_have_the_stored_numbers_of_it():
+    found, zoo = stored("zoo.json"), words_of("docs/zoo.md")
+    right, outcomes = found["right"], found["outcomes"]
+    assert found["megabytes"] < 300 and found["snapshots_of_each"] == [20] and len(found["rows"]) == found["networks"]
+    assert f"looked at the {found['networks']} networks" in zoo and f"have {found['megabytes']:.0f} MB" in zoo
+    assert ", ".join(f"{outcomes[word]} {word}" for word in ("learned", "partly", "memorised")) in zoo
+    assert not found["not_as_their_files_say"] and f"{found['with_a_proof']} have a proof" in zoo
+    asked = found["learned_with_a_proof"], found["learned_and_proved_on_every_row"]
+    assert "Of the {} of these that learned {} are proved right on every row".format(*asked) in zoo
+    assert f"right, of {found['asked']} |" in zoo and f"| `mg.decompile` | {right['decompile']} |" in zoo
+    page = words_of("docs/summary.md")
+    assert f"{found['networks']} trained networks with 20 snapshots" in page
+    assert f"of {found['megabytes']:.0f} MB, made from seeds" in page
+    all_of_them = "all" if right["decompile"] == found["asked"] else right["decompile"]
+    assert f"Of the {found['asked']} that learned or memorised our decompiler is right about {all_of_them}" in page
