@@ -7,7 +7,7 @@ ARG BASE=debian:trixie-slim
 FROM ${BASE} AS python
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends python3 \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/archives/*.deb
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
 
 # What is installed is checked by the hashes of the lock file. What only builds, and what the explorer does not use
 # (DuckDB asks censuses, onnxruntime runs what strangers send as .onnx), stays behind. The root file system is

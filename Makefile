@@ -46,7 +46,7 @@ IMPORT_COMMANDS := import importlib, pkgutil, modgrok.commands as all; \
 # All places are searched, as pip does: the hashes of the lock files refuse everything that is not ours.
 told = $(1)="$${$(1):-$$($(BIN)/python -m pip config list | sed -n "s/\\\\n/ /g; s/.*\.$(2)='\(.*\)'/\1/p" | head -n 1)}"
 UV_SETTINGS = $(call told,UV_DEFAULT_INDEX,index-url) $(call told,UV_INDEX,extra-index-url) \
-  UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true
+  UV_INDEX_STRATEGY=unsafe-best-match UV_SYSTEM_CERTS=true UV_HTTP_TIMEOUT="$${UV_HTTP_TIMEOUT:-180}"
 UV = $(UV_SETTINGS) $(BIN)/uv
 
 # The main commands one after the other, and the report; what they write stays in demo/.
@@ -102,14 +102,15 @@ dataset-check: install $(OUTSIDE)/.installed
 
 $(OUTSIDE)/.installed: requirements-outside.lock $(VENV)/.installed
 	@$(PYTHON) -m venv $(OUTSIDE)
-	@$(UV) pip install --quiet --python $(OUTSIDE)/bin/python --require-hashes -r requirements-outside.lock
+	@$(UV) pip install --quiet --python $(OUTSIDE)/bin/python --require-hashes -r requirements-outside.lock || \
+	  $(OUTSIDE)/bin/python -m pip install --quiet --require-hashes -r requirements-outside.lock
 	@touch $@
 
 test-slow: dev
 	$(BIN)/python -m pytest -m slow
 
 # The whole harness of tests/hostile, or some of its parts (HOSTILE=a,f), for so many seconds at most; the same command
-# goes on where it stopped. About two hours of two cores; parts whose batches are small come last.
+# goes on where it stopped. About four hours of two cores; parts whose batches are small come last.
 hostile: dev
 	$(BIN)/python tests/hostile/run.py --parts $(HOSTILE) --seconds $(SECONDS)
 

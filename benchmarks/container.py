@@ -50,6 +50,7 @@ def made_base(podman: Podman) -> str:
     with TemporaryDirectory() as folder:
         root, tar = Path(folder) / "root", Path(folder) / "root.tar"
         subprocess.run(["debootstrap", "--variant=minbase", SUITE, str(root)], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(["chroot", str(root), "apt-get", "clean"], check=True)
         subprocess.run(["tar", "-C", str(root), "-cf", str(tar), "."], check=True)
         podman("import", str(tar), BASE)
     return BASE
@@ -128,9 +129,9 @@ def served(podman: Podman, extra: list[str], port: int) -> dict:
     """Run it with the options of the docs, use it, end it."""
     name = f"modgrok-{port}"
     options = [word.replace("8765:8765", f"{port}:8765") for word in OPTIONS]
-    podman("run", "--detach", "--name", name, *extra, *options, IMAGE)
     began = time.perf_counter()
     try:
+        podman("run", "--name", name, *extra, *options, IMAGE)
         while not healthy(port):
             if time.perf_counter() - began > SECONDS_TO_START:
                 raise SystemExit(podman("logs", name))

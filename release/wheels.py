@@ -59,9 +59,12 @@ WITHOUT_EXTRAS = {
 """Calls that need an extra, and what the line that they end with must name."""
 IN_A_CLONE = ("dataset",)
 """Commands about what only a clone has: from the wheel they must say so."""
-SECONDS_TO_SERVE = 60
+SECONDS_TO_SERVE = 600
+"""After which the explorer ends by itself; it is ended as soon as it has answered."""
 LIMIT = 900
 """Seconds that one command may take, on a busy machine."""
+TRIES = 3
+"""For what comes over the network."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,13 @@ def outside() -> dict[str, str]:
 
 def uv(*words: str) -> None:
     beside = Path(sys.executable).with_name("uv")
-    subprocess.run([str(beside) if beside.exists() else "uv", *words], check=True, env=outside())
+    command = [str(beside) if beside.exists() else "uv", *words]
+    for left in reversed(range(TRIES)):
+        done = subprocess.run(command, env={"UV_HTTP_TIMEOUT": "180"} | outside())
+        if done.returncode == 0:
+            return
+        print(f"uv {words[0]} ended with {done.returncode}; tries left: {left}", flush=True)
+    raise SystemExit(f"{shlex.join(command)} failed {TRIES} times; is the package index there?")
 
 
 def examples(found: Environment) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -16,11 +17,13 @@ import pytest
 from modgrok import cli
 from modgrok.base import repository
 from modgrok.base.errors import InputError
-from modgrok.censuses import dataset
+from modgrok.censuses import dataset, store
 from modgrok.censuses.dataset_columns import COLUMNS, described
 from modgrok.censuses.store import ANNOTATIONS, ROWS
 
 CENSUSES = Path(__file__).parents[1] / "benchmarks" / "census"
+PAGE = (CENSUSES.parents[1] / "docs" / "dataset.md").read_text(encoding="utf-8")
+MODEL = pa.field("model", pa.string())
 TAKEN = {"large": "results", "results": "results", "kinds": "other-kinds", "other-kinds": "other-kinds"}
 """Every census of the test is a slice of one of the two small ones, whose plans are read at once."""
 
@@ -49,7 +52,7 @@ def built(source, tmp_path_factory):
 
 def test_every_column_of_a_census_has_a_description_and_a_unit():
     names = {*ROWS.names, *ANNOTATIONS.names, *dataset.TABLES.names}
-    assert names | {"table_id"} == set(COLUMNS)
+    assert names | {"table_id", "model"} == set(COLUMNS)
     assert all(about.text.strip() and about.unit.strip() for about in COLUMNS.values())
 
 
@@ -59,10 +62,10 @@ def test_a_column_without_a_description_is_refused_by_name():
 
 
 def test_rows_are_those_of_the_census_files(built, source):
-    for name, (where, _) in dataset.CENSUSES.items():
+    assert set(built.configurations) == {"large", "kinds", "other-kinds", "older", "tables"}
+    for name, where in dataset.censuses_in(source).items():
         ours, theirs = (
-            pq.read_table(path)
-            for path in (built.folder / "data" / f"{name}.parquet", source / where / "census.parquet")
+            pq.read_table(path) for path in (built.folder / "data" / f"{name}.parquet", where / "census.parquet")
         )
         assert len(ours) == len(theirs) > 50
         assert pc.count_distinct(ours["network"]) == pc.count_distinct(theirs["network"])
@@ -95,7 +98,7 @@ def test_the_card_and_the_metadata_say_what_is_there(built):
     said = json.loads((built.folder / "croissant.json").read_text())
     project = tomllib.loads((CENSUSES.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert said["url"] == project["urls"]["Homepage"]
-    assert {each["name"] for each in said["recordSet"]} == {*dataset.CENSUSES, "tables"}
+    assert {each["name"] for each in said["recordSet"]} == set(built.configurations)
     assert all(said[f"rai:{name}"] for name in ("dataCollection", "dataBiases", "dataLimitations", "dataUseCases"))
     sums = dict(line.split("  ")[::-1] for line in (built.folder / "SHA256SUMS").read_text().splitlines())
     present = {str(path.relative_to(built.folder)) for path in built.folder.rglob("*") if path.is_file()}
@@ -104,6 +107,39 @@ def test_the_card_and_the_metadata_say_what_is_there(built):
         hashlib.sha256((built.folder / name).read_bytes()).hexdigest() == digest for name, digest in sums.items()
     )
     assert "--out other-kinds" in card and "/other-kinds " not in card  # no folder of the machine that trained
+
+
+def test_a_census_that_is_put_there_is_published_without_a_word_said_about_it(built, source, tmp_path, monkeypatch):
+    shutil.copytree(source, tmp_path / "more")
+    shutil.copytree(source / "kinds", tmp_path / "more" / "by-others")
+    path = tmp_path / "more" / "by-others" / "census.parquet"
+    rows = pq.read_table(path)
+    pq.write_table(rows.append_column("model", pa.array(["mlp"] * len(rows))), path)
+    monkeypatch.setattr(store.CensusStore, "schema", pa.schema([*ROWS, *([] if "model" in ROWS.names else [MODEL])]))
+    monkeypatch.setattr(dataset, "folder_of", lambda name: tmp_path / "more")
+    found = dataset.build_dataset(tmp_path / "set")
+    assert found.configurations == ("large", "kinds", "other-kinds", "older", "by-others", "tables")
+    assert (
+        found.tables == built.tables and found.networks == built.networks + pc.count_distinct(rows["network"]).as_py()
+    )
+    assert set(pq.read_table(found.folder / "data" / "by-others.parquet")["model"].to_pylist()) == {"mlp"}
+    assert set(pq.read_table(found.folder / "data" / "older.parquet")["model"].to_pylist()) == {"power"}
+    card = (found.folder / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"^\| by-others \| .* \| mlp, \d+ families, n from \d+ to \d+ \|$", card, re.MULTILINE)
+    assert f"Of the networks {built.networks:,} are `power` (two layers" in card and "are `mlp` (three layers" in card
+    with pytest.raises(InputError, match="no census in .*; make one with modgrok census"):
+        dataset.censuses_in(tmp_path)
+
+
+def test_the_page_on_the_data_set_counts_what_is_in_the_repository():
+    columns = ["network", "family", "modulus", "table_seed"]
+    found = [pq.read_table(path, columns=columns) for path in CENSUSES.glob("*/census.parquet")]
+    networks = sum(pc.count_distinct(rows["network"]).as_py() for rows in found)
+    tables = pa.concat_tables(rows.select(columns[1:]) for rows in found).group_by(columns[1:]).aggregate([])
+    counts = f"{networks:,} networks in {sum(map(len, found)):,} rows and {len(tables):,} tables, "
+    assert counts in PAGE, f"docs/dataset.md must have {counts!r}: it is the only page that counts the data set"
+    names = [*dataset.censuses_in(CENSUSES), "tables"]
+    assert f'load_dataset("dataset", NAME) takes {", ".join(names)}\n' in PAGE
 
 
 def test_the_same_censuses_give_the_same_bytes_in_place_of_an_earlier_one(built, source, monkeypatch):

@@ -682,3 +682,20 @@ def test_the_docs_have_the_numbers_of_the_code():
         assert line in security, line
     assert (rates.OF_SECOND, rates.OF_FILE, rates.OF_PAGE, VISITOR.per_second) == (8, 20, 0.1, 6)
     assert (visitors.SECONDS_KEPT, visitors.SECONDS_BETWEEN_LOOKS) == (1800, 5)
+
+
+def test_the_page_says_what_fifty_visitors_and_a_hostile_one_were_measured_to_do():
+    root = Path(__file__).parents[1]
+    found = json.loads((root / "benchmarks" / "results" / "public-load.json").read_text(encoding="utf-8"))
+    page = " ".join((root / "docs" / "explorer.md").read_text(encoding="utf-8").split())
+    alone, beside, hostile = found["alone"], found["beside_the_hostile_one"], found["hostile"]
+    assert not any(hostile["must_be_zero"].values()) and found["healthy_at_the_end"]
+    assert alone["of_others_seen"] == beside["of_others_seen"] == found["files_left_at_the_end"] == 0
+    assert f"sent {alone['requests'] + beside['requests']:,} requests in four minutes" in page
+    assert f"a hostile one with {hostile['requests']:,}: {hostile['did']['guesses']:,} guesses" in page
+    medians = (each["seconds"]["median"] for each in (alone, beside))
+    assert "at most {} s alone and {} s beside the hostile one".format(*medians) in page
+    held = found["megabytes_every_5_seconds"]
+    assert f"from {held['server'][0]:.0f} to {held['server'][-1]:.0f} MB" in page
+    assert max(held["trains"]) < found["limits"]["megabytes_of_a_child_at_rest"]
+    assert f"half-way to {held['trains'][-1]:.0f} MB" in page

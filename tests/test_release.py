@@ -164,6 +164,20 @@ def test_ci_and_the_release_check_the_same():
     )
 
 
+# ------------------------------------------------------------------------------------------ the container
+
+
+def test_the_container_that_was_tried_has_no_rights_and_is_the_one_of_the_docs():
+    found, page = json.loads(text_of("benchmarks/results/container.json")), text_of("docs/container.md")
+    assert set(found["uids"]) == {found["user"].partition(":")[0]} and "0" not in found["uids"]
+    assert not any(int(each, 16) for each in found["capabilities"].values()) and found["no_new_privileges"]
+    assert set(found["can_write_to"]) <= {"/tmp", "/var/tmp"}  # podman puts memory under both
+    assert found["health_check_exit_code"] == found["exit_code"] == found["other_visitor_sees_runs"] == 0
+    assert found["training"]["state"] == "finished" and found["downloads"] == [200, 200]
+    assert f"docker run {' '.join(found['options'])} modgrok\n" in page
+    assert f"The image has {found['megabytes']:,} MB, {found['megabytes_of_the_base']} of them" in page
+
+
 # ------------------------------------------------------------------------------------------ pages of every version
 
 

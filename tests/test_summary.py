@@ -36,6 +36,7 @@ def test_the_summary_has_the_stored_numbers_of_networks_and_proofs():
     proofs = stored("proofs.json")["rows"]
     least = next(row for row in proofs if row["kind"] == "minimal" and row["expression"].startswith("2n1^4"))
     assert f"takes {least['neurons']} neurons, right on all {least['rows']:,} inputs" in page
+    assert "where the paper has 3,500" in page and '{"neurons": 3500' in text_of("src/modgrok/reproduction/networks.py")
     long = next(row for row in proofs if "n99" in row["expression"])
     assert len(str(long["rows"])) == 349 and "10³⁴⁸ inputs" in page and long["prove_seconds"] < 1
     assert f"99 residues modulo {long['modulus']:,}" in page
@@ -54,8 +55,9 @@ def test_the_summary_has_the_stored_numbers_of_decisions_and_laws():
     assert not total["wrong"]
     strong = json.loads(text_of("src/modgrok/reproduction/recorded/strong.json"))
     assert "8n1^5 n2 + 34n1^9 n2^5 mod 97: 14 settings go beyond the 1 % of twins and guesses, 5 of them" in str(strong)
-    assert "5 of 19 kinds of networks" in page and mg.classify("8x^5 y + 34x^9 y^5", mod=97).verdict == "not-in-class"
-    assert "Learned 79 of 81 times" in text_of("docs/strong.md") and "79 of 81 cases were learned" in page
+    assert "by 19 kinds of networks" in page and "5 of the 19 learn it" in page
+    assert mg.classify("8x^5 y + 34x^9 y^5", mod=97).verdict == "not-in-class"
+    assert "Learned 79 of 81 times" in text_of("docs/strong.md") and "learned in 79 of 81 cases" in page
     report = json.loads(text_of("benchmarks/census/large/report/report.json"))
     assert f"{report['evaluated']:,} networks at {len(report['errors_by_setting'])} settings" in page
     assert f"error {report['error_one_curve']:.3f} on unseen tables" in page
@@ -89,9 +91,26 @@ def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling
         assert shares and said in page
         assert all(f"{float(each):.0f}" in said or each in said for each in shares.groups() if each)
     tables = stored("complexity.json")["tables"]
-    assert f"a sum has {tables['sum']['estimate']:.2f}, xor {tables['xor']['estimate']:.2f}" in page
+    assert f"a sum has {tables['sum']['estimate']:.2f}, xor (taken modulo 59) {tables['xor']['estimate']:.2f}" in page
     assert f"a random table about {tables['random']['estimate']:.0f}" in page
     groups = stored("decompile.json")["by_group"]
     assert f"all of {groups['grokked']['good']} grokked" in page
     assert all(counted["good"] == counted["networks"] for counted in groups.values())
     assert f"of {sum(groups[kind]['networks'] for kind in ('memorised', 'untrained', 'shuffled'))} that had" in page
+
+
+def test_the_summary_and_the_page_on_the_zoo_have_the_stored_numbers_of_it():
+    found, zoo = stored("zoo.json"), words_of("docs/zoo.md")
+    right, outcomes = found["right"], found["outcomes"]
+    assert found["megabytes"] < 300 and found["snapshots_of_each"] == [20] and len(found["rows"]) == found["networks"]
+    assert f"looked at the {found['networks']} networks" in zoo and f"have {found['megabytes']:.0f} MB" in zoo
+    assert ", ".join(f"{outcomes[word]} {word}" for word in ("learned", "partly", "memorised")) in zoo
+    assert not found["not_as_their_files_say"] and f"{found['with_a_proof']} have a proof" in zoo
+    asked = found["learned_with_a_proof"], found["learned_and_proved_on_every_row"]
+    assert "Of the {} of these that learned {} are proved right on every row".format(*asked) in zoo
+    assert f"right, of {found['asked']} |" in zoo and f"| `mg.decompile` | {right['decompile']} |" in zoo
+    page = words_of("docs/summary.md")
+    assert f"{found['networks']} trained networks with 20 snapshots" in page
+    assert f"of {found['megabytes']:.0f} MB, made from seeds" in page
+    all_of_them = "all" if right["decompile"] == found["asked"] else right["decompile"]
+    assert f"Of the {found['asked']} that learned or memorised our decompiler is right about {all_of_them}" in page

@@ -26,7 +26,8 @@ import yaml  # noqa: E402
 from datasets import get_dataset_config_names, load_dataset  # noqa: E402
 
 CENSUSES = Path(__file__).parents[2] / "benchmarks" / "census"
-FOLDERS = {"large": "large", "kinds": "kinds", "other-kinds": "other-kinds", "older": "results"}
+FOLDERS = {path.parent.name.replace("results", "older"): path.parent for path in CENSUSES.glob("*/plan.json")}
+PAGE = CENSUSES.parents[1] / "docs" / "dataset.md"
 TRIED = 200
 """Tables that are evaluated cell by cell."""
 
@@ -35,16 +36,18 @@ def rows_are_those_of_the_censuses(folder: Path) -> None:
     ids = set(pq.read_table(folder / "data/tables.parquet", columns=["table_id"])["table_id"].to_pylist())
     for name, where in FOLDERS.items():
         ours = load_dataset(str(folder), name, split="train").with_format("arrow")[:]
-        theirs = pq.read_table(CENSUSES / where / "census.parquet").sort_by(
-            [("network", "ascending"), ("steps", "ascending")]
-        )
+        theirs = pq.read_table(where / "census.parquet").sort_by([("network", "ascending"), ("steps", "ascending")])
         assert len(ours) == len(theirs) > 1000, name
+        said = theirs["model"].to_pylist() if "model" in theirs.column_names else [None] * len(theirs)
+        assert ours["model"].to_pylist() == [word or "power" for word in said], (
+            "rows named no model when all were power"
+        )
         for column in theirs.column_names:
-            if column in ours.column_names:
+            if column in ours.column_names and column != "model":
                 assert ours[column].combine_chunks().equals(theirs[column].cast(ours[column].type).combine_chunks()), (
                     column
                 )
-            else:
+            elif column not in ours.column_names:
                 assert theirs[column].null_count == len(theirs), f"{name} lacks {column}"
         assert set(ours["table_id"].to_pylist()) <= ids
         print(
@@ -95,6 +98,12 @@ def the_card_says_what_its_code_gives(folder: Path) -> None:
     print("the card: YAML read, its code run, three answers the same")
 
 
+def the_page_says_how_large_it_is(folder: Path) -> None:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+    said = re.search(r", ([\d.]+) MB in dataset$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert said and abs(float(said[1]) - size) < 0.2, f"docs/dataset.md must say {size:.1f} MB"
+
+
 def machines_read_it(folder: Path) -> None:
     for line in (folder / "SHA256SUMS").read_text().splitlines():
         digest, name = line.split("  ")
@@ -113,7 +122,13 @@ def machines_read_it(folder: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    for check in (rows_are_those_of_the_censuses, every_column_is_described, tables_are_right, machines_read_it):
+    for check in (
+        rows_are_those_of_the_censuses,
+        every_column_is_described,
+        tables_are_right,
+        the_page_says_how_large_it_is,
+        machines_read_it,
+    ):
         check(folder)
     os.chdir(folder)
     the_card_says_what_its_code_gives(folder)

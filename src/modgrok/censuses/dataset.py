@@ -6,7 +6,8 @@
     data/large.parquet     a census: one row for each network and measured step
     data/tables.parquet    the tables that networks were trained on, each once, by `table_id`
 
-Rows are those of the censuses, column by column; what a census does not have it has no column for. Tables are made
+Every folder of benchmarks/census that has a plan is a configuration. Rows are those of the censuses, column by column;
+what a census does not have it has no column for, but for the model. Tables are made
 again from (family, modulus, seed), and compared with what the rows say of them: the expression, and the entropy of the
 values where it was noted. Nothing depends on the clock, so the same clone gives the same bytes.
 """
@@ -23,6 +24,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import claim_folder, read_json, reason, write_json, write_text
@@ -38,17 +40,17 @@ from modgrok.censuses.dataset_croissant import croissant
 from modgrok.censuses.families import make_table
 from modgrok.experiments.row_store import write_rows
 from modgrok.separable.measures.complexity import entropy
+from modgrok.training.presets import DEFAULTS
 
-CENSUSES = {
-    "large": (
-        "large",
-        "sums, products, both in disguise, polynomials and noise, from a tenth to nine tenths of a table",
-    ),
-    "kinds": ("kinds", "tables of every kind, measured eight times on the way"),
-    "other-kinds": ("other-kinds", "kinds that no law was fitted to, to try laws on"),
-    "older": ("results", "the first census, at three moduli, with trainings on whole tables"),
+TEXTS = {
+    "large": "sums, products, both in disguise, polynomials and noise, from a tenth to nine tenths of a table",
+    "kinds": "tables of every kind, measured eight times on the way",
+    "other-kinds": "kinds that no law was fitted to, to try laws on",
+    "older": "the first census, at three moduli, with trainings on whole tables",
 }
-"""By configuration: the folder under benchmarks/census, and what is in it."""
+"""What a configuration is for, before what is counted of it; the first of them is the default one."""
+OTHER_NAMES = {"results": "older"}
+"""Configurations that are not called as their folder is."""
 KEY = ("family", "modulus", "table_seed")
 CROISSANT, CARD, SUMS, DATA = "croissant.json", "README.md", "SHA256SUMS", "data"
 
@@ -86,7 +88,7 @@ def build_dataset(out: str | Path, *, progress: Progress | None = None) -> Datas
     began, folder = time.perf_counter(), Path(out)
     claim_folder(folder, CROISSANT, lambda: described_difference(folder), hint="choose another folder: out= (--out)")
     source = folder_of("benchmarks/census")
-    found = [configuration(name, source / where, text) for name, (where, text) in CENSUSES.items()]
+    found = [configuration(name, where) for name, where in censuses_in(source).items()]
     found.append(tables_of(found, progress))
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -135,10 +137,19 @@ def sha256(path: Path) -> str:
 # ------------------------------------------------------------------------------------------------- rows
 
 
-def configuration(name: str, folder: Path, text: str) -> Configuration:
-    """The rows of a census, with the names of their tables."""
+def censuses_in(source: Path) -> dict[str, Path]:
+    """Every census in a folder by its configuration: those that `TEXTS` has words for, then all others by name."""
+    folders = {OTHER_NAMES.get(path.parent.name, path.parent.name): path.parent for path in source.glob("*/plan.json")}
+    if not folders:
+        raise InputError(f"no census in {source}; make one with modgrok census PLAN --out {source / 'NAME'}")
+    known = [name for name in TEXTS if name in folders]
+    return {name: folders[name] for name in (*known, *sorted(set(folders) - set(known)))}
+
+
+def configuration(name: str, folder: Path) -> Configuration:
+    """The rows of a census, with the names of their tables and models."""
     census = store.stored(folder)
-    rows = census.rows()
+    rows = with_models(census.rows())
     rows = rows.select([column for column in rows.column_names if rows[column].null_count < len(rows)])
     ids = pa.array([table_id(*key) for key in keys(rows)], pa.string())
     rows, there = described(rows.add_column(0, "table_id", ids)), set(rows["network"].to_pylist())
@@ -147,8 +158,23 @@ def configuration(name: str, folder: Path, text: str) -> Configuration:
     missing = "missing are some of modulus and width " + ", ".join(f"{n} and {width}" for n, width in lost)
     if plan.shuffle or not lost:
         missing = "what is there is a sample, since the plan is shuffled" if lost else ""
-    path = f"{DATA}/{name}.parquet"
+    path, text = f"{DATA}/{name}.parquet", "; ".join([*filter(None, [TEXTS.get(name)]), counted(rows)])
     return Configuration(name, path, text, rows, len(there), published(census.made()), census.planned, missing)
+
+
+def with_models(rows: pa.Table) -> pa.Table:
+    """Rows that say nothing of their model are older than the choice: all are x² networks."""
+    said = rows["model"] if "model" in rows.column_names else pa.nulls(len(rows), pa.string())
+    others = [name for name in rows.column_names if name != "model"]
+    return rows.select(others).append_column("model", pc.fill_null(said, DEFAULTS["model"]))
+
+
+def counted(rows: pa.Table) -> str:
+    """What a census is about, from its rows."""
+    models = " and ".join(sorted(set(rows["model"].to_pylist())))
+    least, most = (pc.min_max(rows["modulus"])[end].as_py() for end in ("min", "max"))
+    families = pc.count_distinct(rows["family"]).as_py()
+    return f"{models}, {families} families, n from {least} to {most}"
 
 
 def keys(rows: pa.Table) -> Iterator[tuple[str, int, int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -86,9 +87,8 @@ def card(found: Sequence[Configuration]) -> str:
             ("configuration", "networks", "planned", "rows", "what it is"),
             [[each.name, each.networks or "", each.planned or "", len(each.rows), each.text] for each in found],
         ),
-        "All networks are x² networks (two layers, hidden activation x², no bias), trained on the whole training part "
-        "at every step by AdamW with mean squared error on one-hot answers. Rows of one table are related: split by "
-        "`table_id`, not by row.",
+        f"{models(censuses)} All are trained on the whole training part at every step, by AdamW. Rows of one table are "
+        "related: split by `table_id`, not by row.",
         "",
         "## Three questions",
         "",
@@ -119,6 +119,22 @@ def card(found: Sequence[Configuration]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+MODELS = {
+    "power": "two layers, hidden activation x², no bias, mean squared error to one-hot answers",
+    "mlp": "three layers, ReLU, cross-entropy",
+    "transformer": "one block of attention and ReLU over both inputs, cross-entropy",
+}
+
+
+def models(censuses: Sequence[Configuration]) -> str:
+    """How many networks there are of each model, and what it is."""
+    count: Counter[str] = Counter()
+    for each in censuses:
+        count.update(dict(zip(*(each.rows[name].to_pylist() for name in ("network", "model")), strict=True)).values())
+    told = [f"{number:,} are `{name}` ({MODELS[name]})" for name, number in count.most_common()]
+    return f"Of the networks {', '.join(told)}."
 
 
 def front_matter(found: Sequence[Configuration], rows: int) -> Iterator[str]:
@@ -174,8 +190,8 @@ def faults(censuses: Sequence[Configuration], tables: pa.Table) -> Iterator[str]
     if dirty := [f"`{each.name}`" for each in censuses if any(one.changed for one in each.made)]:
         yield f"{' and '.join(dirty)} were trained from a clone with changes that were not committed."
     yield (
-        "Wherever eight or more networks trained side by side in `large`, `kinds` and `other-kinds`, gradients were "
-        "products of bfloat16 numbers, summed in float32; elsewhere they are float32."
+        "Wherever eight or more networks of the model `power` trained side by side on a GPU, but for `older`, "
+        "gradients were products of bfloat16 numbers, summed in float32; elsewhere they are float32."
     )
     yield "`ipr` of `older` was measured in the natural order of residues, also for products, whose waves it misses."
     judged = [each for each in censuses if "verdict" in each.rows.column_names]
@@ -188,6 +204,6 @@ def faults(censuses: Sequence[Configuration], tables: pa.Table) -> Iterator[str]
     different = len({each.values.to_numpy().tobytes() for each in tables["values"]})
     yield f"{len(tables) - different:,} of the {len(tables):,} tables have the values of another one under another id."
     yield (
-        "One model, one optimiser, one learning rate and weight decay, mostly one width: what transformers, other "
-        "optimisers or longer trainings do is not in here. Functions of two variables only."
+        "One optimiser, one learning rate and weight decay for each model, mostly one width: what other optimisers, "
+        "other rates or longer trainings do is not in here. Functions of two variables only."
     )

@@ -29,7 +29,8 @@ COLUMNS = {
     "expression": Column("the table as a polynomial in x = n1 and y = n2; null where it has none", "text"),
     "modulus": Column("n: the table has n rows, n columns and values from 0 to n - 1", "residues"),
     "values": Column("the table row by row: f(a, b) stands at place a n + b", "residue"),
-    "width": Column("hidden neurons of the network", "neurons"),
+    "model": Column("power: two layers and x²; mlp: layers of ReLU; transformer: one block with attention", NAME),
+    "width": Column("hidden neurons of the network or of each of its layers; of a transformer its stream", "neurons"),
     "fraction": Column("share of the table's cells that it was trained on", SHARE),
     "train_rows": Column("cells that it was trained on", "cells"),
     "seed": Column("of the split and of the initial weights", "ordinal"),
@@ -38,7 +39,9 @@ COLUMNS = {
     "steps": Column("full-batch steps after which this row was measured", "steps"),
     "beside": Column("networks that trained in the same program, which the last bits depend on", "networks"),
     "room": Column("training rows that the program had room for, which the last bits depend on", "cells"),
-    "train_loss": Column("mean squared error of logits and one-hot answers, on the training cells", NUMBER),
+    "train_loss": Column(
+        "on the training cells: of power the mean squared error to one-hot answers, else cross-entropy in nats", NUMBER
+    ),
     "test_loss": Column("the same on all other cells; null where there are none", NUMBER),
     "train_accuracy": Column("training cells that are answered right", SHARE),
     "test_accuracy": Column("other cells that are answered right; null where there are none", SHARE),

@@ -50,7 +50,7 @@ EXAMPLES = {
     "bench": "modgrok bench train --case 23,500,8 --rounds 1",
     "mix": 'modgrok mix "n1 n2 + n1^2" --mod 23',
     "paper": "modgrok paper table1 --quick",
-    "share": "modgrok share runs/mul --out page.html",
+    "share": "modgrok share runs/product --out page.html",
     "explore": "modgrok explore --runs runs",
 }
 """A first call of every command, which ends its --help. Each finds what those before it wrote; `make release-check`
