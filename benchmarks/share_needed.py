@@ -26,6 +26,7 @@ from writing import write_found
 
 from modgrok.base.files import whole_file
 from modgrok.figures.shares import needed_figure
+from modgrok.separable.measures.nuclear import believed
 
 CENSUSES = {
     "x² network": ("kinds", "other-kinds"),
@@ -72,6 +73,8 @@ def points_of(census: str, known: dict[tuple[Any, ...], Point]) -> list[Point]:
         reached = np.array([np.mean(by_share[share]) for share in shares])
         about = {"kind": key[0], "modulus": key[1], "table_seed": key[2], "needed": needed(shares, reached)}
         points.append(about | {name: known[key][name] for name in ("complexity", "shrunk", "symmetric")})
+        if not known[key]["exact"]:
+            points[-1]["complexity"] = believed(*(known[key][name] for name in ("estimated", "below", "shrunk")))
     return points
 
 

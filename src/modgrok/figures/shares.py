@@ -1,4 +1,4 @@
-"""Figures of learning from part of a table: the share that is needed by the complexity, and accuracy over shares."""
+"""From which share of a table half of the rest is learned, by the complexity of the table."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from modgrok.figures.style import COLOURS, FAINT, INK, Figure, drawing
+from modgrok.figures.style import COLOURS, FAINT, Figure, drawing
 
 MARKERS = "osD^vPX*<>hd8p"
 NEVER = 1.06
@@ -41,31 +40,4 @@ def needed_figure(points: Mapping[str, Sequence[Mapping[str, Any]]], groups: str
         panels[0].yaxis.set_major_formatter(PercentFormatter(1))
         handles = [Line2D([], [], color=c, marker=m, ls="", ms=4, label=kind) for kind, (c, m) in styles.items()]
         figure.legend(handles=handles, loc="outside lower center", ncols=6 if len(points) > 2 else 4)
-    return figure
-
-
-def draw_curve(axes: Axes, shares: Sequence[float], middle: Sequence[float], low: Any, high: Any) -> None:
-    """Accuracy to expect over shares, with the interval that holds nine networks in ten."""
-    axes.fill_between(shares, low, high, color=INK, alpha=0.15, linewidth=0)
-    axes.plot(shares, middle, color=INK)
-
-
-def curve_figure(
-    title: str, shares: Sequence[float], expected: Sequence[Any], marks: Mapping[str, float], asked: float
-) -> Figure:
-    """The test accuracy to expect over the share of a table that is trained on; `marks` are shares with a name."""
-    told = [(share, each) for share, each in zip(shares, expected, strict=True) if each.value is not None]
-    with drawing(width=4.6, height=3.0) as figure:
-        axes = figure.subplots()
-        low, middle, high = (np.array([getattr(each, name) for _, each in told]) for name in ("low", "value", "high"))
-        draw_curve(axes, [share for share, _ in told], middle, low, high)
-        for name, share in marks.items():
-            axes.axvline(share, color=FAINT, lw=0.9, ls=":")
-            axes.text(share, 0.02, f" {name}", rotation=90, va="bottom", ha="right", fontsize=7, color="0.35")
-        axes.axvline(asked, color=COLOURS[1], lw=0.9)
-        axes.set(
-            title=title, xlabel="share of the table to train on", ylabel="test accuracy", xlim=(0, 1), ylim=(0, 1.03)
-        )
-        axes.xaxis.set_major_formatter(PercentFormatter(1))
-        axes.yaxis.set_major_formatter(PercentFormatter(1))
     return figure

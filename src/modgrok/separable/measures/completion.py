@@ -5,9 +5,9 @@ cells it sees. The tensor nuclear norm (`nuclear`) measures what small means, so
 network: of all tensors that have the known cells, one of small norm fills in the others, and the largest entry at each
 is its guess. Nothing is fitted to any network here.
 
-X = Σ w_k u_k ⊗ v_k ⊗ x_k begins as many random atoms, and sweeps of penalised least squares (`nuclear.swept`) set
-weights and directions anew while the penalty λ falls; unknown cells are filled with those of X after every sweep. Atoms
-that the penalty starves are dropped. This finds a local minimum of |T - X|² / 2 + λ Σ w_k, as training does.
+X = Σ w_k u_k ⊗ v_k ⊗ x_k begins as many random atoms, turned to the known cells by power iterations. Sweeps of penalised
+least squares (`nuclear.swept`) set weights and directions anew while the penalty λ falls; unknown cells are filled with
+those of X after every sweep, and atoms that the penalty starves are dropped. This finds a local minimum of |T - X|² / 2 + λ Σ w_k, as training does.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from __future__ import annotations
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.separable.measures.nuclear import Atoms, OneHot, random_directions, swept
+from modgrok.separable.measures.nuclear import Atoms, OneHot, no_atoms, power_iterations, random_directions, swept
 
 Table = Int[np.ndarray, "n1 n2"]
 Cells = tuple[Int[np.ndarray, "cell"], Int[np.ndarray, "cell"]]
 
 ATOMS, ATOMS_PER_SIDE = 256, 4
 """Least number of atoms, and how many there are for each row of a large table."""
-START = 0.3
-"""Their first weights."""
+ITERATIONS, START = 2, 0.3
+"""Power iterations before the first sweep, and the weights then; random atoms are starved in a large table."""
 SWEEPS, FALLING = 25, 0.7
 """All sweeps, and the share of them in which λ falls."""
-FIRST, LAST = 0.5, 0.1
+FIRST, LAST = 0.25, 0.1
 """λ in the beginning and in the end, in units of √(known cells / values)."""
 CELLS_JUDGED, SPLITS = 1500, 4
 """Splits are drawn until so many unseen cells have been judged, and at most so many."""
@@ -36,7 +36,8 @@ def completed(table: Table, values: int, *, seed: int = 0) -> Atoms:
     """A sum of atoms of small norm through the known cells of a table; unknown ones are negative."""
     tensor = OneHot(table, values)
     count = max(ATOMS, ATOMS_PER_SIDE * max(tensor.sides))
-    directions = random_directions(tensor.sides, count, np.random.default_rng(seed))
+    starts = random_directions(tensor.sides, count, np.random.default_rng(seed))
+    directions, _ = power_iterations(tensor, no_atoms(tensor.sides), starts, ITERATIONS)
     found = Atoms(directions, np.full(count, START, np.float32))
     tensor.fill(found)
     for level in np.sqrt(tensor.cells / values) * penalties():
