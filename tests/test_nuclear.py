@@ -1,5 +1,8 @@
 """The complexity of a table: closed forms of groups, bounds on both sides, other sides, unknown cells, edges."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -16,6 +19,7 @@ from modgrok.separable.measures.nuclear_bounds import (
 )
 
 ROOT = 2**0.5
+NORMS = ("complexity", "shrunk")
 
 
 def sums(n):
@@ -141,3 +145,22 @@ def test_guesses_are_the_largest_entries():
     dense = np.einsum("ak,bk,qk,k->abq", *found.directions, found.weights)
     assert np.array_equal(guesses(found, cells).reshape(3, 3), dense.argmax(axis=2))
     assert np.array_equal(dense.argmax(axis=2), table)
+
+
+def test_the_page_says_what_was_measured_of_the_shares_that_networks_need():
+    """Every number of the table of correlations, and the law of groups, from the stored file."""
+    root = Path(__file__).parents[1]
+    found = json.loads((root / "benchmarks" / "results" / "share-needed.json").read_text(encoding="utf-8"))
+    page = (root / "docs" / "complexity.md").read_text(encoding="utf-8")
+    for model, about in found["models"].items():
+        told = [f"{each['spearman']:.3f} ({each['low']:.3f} to {each['high']:.3f})" for each in map(about.get, NORMS)]
+        assert f"| {model} | {about['tables']:,} | {about['never']} | {' | '.join(told)} |" in page
+    law = found["group_law"]
+    assert f"**{law['c']:.2f} r^{law['a']:.2f} n^−{law['b']:.2f}**" in page
+    groups = [
+        each for each in found["points"]["x² network"] if "group" in each["kind"] and each["kind"] != "quasigroup"
+    ]
+    ratios = np.log([each["needed"] / each["law"] for each in groups if each["needed"] is not None])
+    shares = np.log([each["needed"] for each in groups if each["needed"] is not None])
+    assert f"For {len(ratios)} tables of groups" in page
+    assert f"(R² {1 - ratios.var() / shares.var():.2f}, off by {100 * np.abs(np.expm1(ratios)).mean():.0f} %" in page

@@ -45,6 +45,8 @@ from modgrok.training.presets import DEFAULTS
 TEXTS = {
     "large": "sums, products, both in disguise, polynomials and noise, from a tenth to nine tenths of a table",
     "kinds": "tables of every kind, measured eight times on the way",
+    "kinds-mlp": "some of the same tables, with MLPs",
+    "kinds-transformer": "the same with transformers",
     "other-kinds": "kinds that no law was fitted to, to try laws on",
     "older": "the first census, at three moduli, with trainings on whole tables",
 }

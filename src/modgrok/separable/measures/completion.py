@@ -5,9 +5,10 @@ cells it sees. The tensor nuclear norm (`nuclear`) measures what small means, so
 network: of all tensors that have the known cells, one of small norm fills in the others, and the largest entry at each
 is its guess. Nothing is fitted to any network here.
 
-X = Σ w_k u_k ⊗ v_k ⊗ x_k begins as many random atoms, turned to the known cells by power iterations. Sweeps of penalised
-least squares (`nuclear.swept`) set weights and directions anew while the penalty λ falls; unknown cells are filled with
-those of X after every sweep, and atoms that the penalty starves are dropped. This finds a local minimum of |T - X|² / 2 + λ Σ w_k, as training does.
+X = Σ w_k u_k ⊗ v_k ⊗ x_k begins as many random atoms, turned to the known cells by power iterations. Sweeps of
+penalised least squares (`nuclear.swept`) set weights and directions anew while the penalty λ falls; unknown cells are
+filled with those of X after every sweep, and atoms that the penalty starves are dropped. This finds a local minimum of
+|T - X|² / 2 + λ Σ w_k, as training does.
 """
 
 from __future__ import annotations
