@@ -157,9 +157,7 @@ def test_the_page_says_what_was_measured_of_the_shares_that_networks_need():
         assert f"| {model} | {about['tables']:,} | {about['never']} | {' | '.join(told)} |" in page
     law = found["group_law"]
     assert f"**{law['c']:.2f} r^{law['a']:.2f} n^−{law['b']:.2f}**" in page
-    groups = [
-        each for each in found["points"]["x² network"] if "group" in each["kind"] and each["kind"] != "quasigroup"
-    ]
+    groups = [each for each in found["points"]["x² network"] if each["kind"] in ("group", "shuffled-group")]
     ratios = np.log([each["needed"] / each["law"] for each in groups if each["needed"] is not None])
     shares = np.log([each["needed"] for each in groups if each["needed"] is not None])
     assert f"For {len(ratios)} tables of groups" in page
