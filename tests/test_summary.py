@@ -92,7 +92,11 @@ def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling
         assert all(f"{float(each):.0f}" in said or each in said for each in shares.groups() if each)
     tables = stored("complexity.json")["tables"]
     assert f"a sum has {tables['sum']['estimate']:.2f}, xor (taken modulo 59) {tables['xor']['estimate']:.2f}" in page
-    assert f"a random table about {tables['random']['estimate']:.0f}" in page
+    assert f"a random table about {tables['random']['estimate']:.1f}" in page
+    needed = stored("share-needed.json")
+    ranks = [f"{found['complexity']['spearman']:.2f}" for found in needed["models"].values()]
+    assert "is {} for x² networks, {} for MLPs and {} for transformers".format(*ranks) in page
+    assert "1.32 r^1.16 n^−0.59" in page and round(needed["group_law"]["c"], 2) == 1.32
     groups = stored("decompile.json")["by_group"]
     assert f"all of {groups['grokked']['good']} grokked" in page
     assert all(counted["good"] == counted["networks"] for counted in groups.values())
