@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from modgrok.algebra.function import from_table
 from modgrok.base.errors import InputError
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
@@ -391,3 +392,12 @@ def test_a_large_network_keeps_fewer_snapshots_and_a_huge_one_none(monkeypatch):
     config = TrainConfig("n1 n2", 5, width=4, steps=40, fraction=0.7)
     assert len(train_config(config).snapshots) == 9
     assert not train_config(replace(config, width=5)).snapshots, "seven fit, which are no film"
+
+
+def test_a_run_on_a_table_with_a_name_of_several_words_is_loaded(tmp_path):
+    """A network file calls it a table, so that nobody takes its name for an expression; the run is still its own."""
+    function = from_table(np.add.outer(np.arange(5), np.arange(5)) % 5, 5, "my own sums", ("n1", "n2"))
+    train(function, width=8, steps=2, out=tmp_path / "run")
+    run = load_run(tmp_path / "run")
+    assert run.config.expression == "my own sums" and run.network.expression == "table 'my own sums'"
+    assert resume(tmp_path / "run", steps=3).step == 3

@@ -44,7 +44,7 @@ from modgrok.networks.circuit import Circuit, Expert, check_circuit
 from modgrok.networks.description import ExpertPlan, expert_plan_from
 from modgrok.networks.models import MODELS, CircuitModel, Model, Statistics
 from modgrok.networks.models.circuit_model import ExpertSizes
-from modgrok.networks.network import CLAIMED_TABLES, FORMAT, FUNCTION, Network, leaf_name
+from modgrok.networks.network import CLAIMED_TABLES, FORMAT, FUNCTION, OWN_ANSWERS, Network, leaf_name
 from modgrok.proofs.waves import Claim
 
 WEIGHTS = "weights.safetensors"
@@ -177,7 +177,7 @@ def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
 
 def called_a_table(name: str) -> str:
     """The name of a table in a file, quoted if it could be taken for an expression, which nobody has compared."""
-    return name if PLAIN_NAME.fullmatch(name) else f"table {name!r}"
+    return name if name == OWN_ANSWERS or PLAIN_NAME.fullmatch(name) else f"table {name!r}"
 
 
 def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:

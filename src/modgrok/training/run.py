@@ -20,7 +20,7 @@ from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.networks.network import Network
-from modgrok.networks.storage import WEIGHTS, load
+from modgrok.networks.storage import WEIGHTS, called_a_table, load
 from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
@@ -260,7 +260,7 @@ def load_run(folder: str | Path) -> Run:
     folder = Path(folder)
     kinds = {"seconds": (int, float), "steps_per_second": (int, float), "device": str}
     config, stored, network = load_config(folder), read_object(folder / RESULT, kinds, AGAIN), load(folder)
-    if network.expression != config.expression:
+    if network.expression not in (config.expression, called_a_table(config.expression)):
         raise DamagedError(
             f"{folder} has the config of {config.expression!r} and the network of {network.expression!r}; {AGAIN}"
         )
