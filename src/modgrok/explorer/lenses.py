@@ -171,7 +171,7 @@ def of_group(network: Network, group: Group) -> Lens:
             np.sqrt(np.maximum(shares, 0)),
             np.zeros(len(dots)),
             np.nan_to_num(found.law[dots]),
-            sum((block**2).sum(axis=0) for block in blocks)[dots],
+            np.sum([(block**2).sum(axis=0) for block in blocks], axis=0)[dots],
             found.used[dots],
         )
 
