@@ -4,8 +4,9 @@
 
 Two files in benchmarks/census. `tables.parquet` has a row for each table of the censuses of kinds: its complexity r, in
 closed form where it is a group in disguise, and the parts of the estimate. `completions.parquet` has a row for each
-table and share of it: how far the table completes itself (`separable.measures.completion`); of the large census these
-are random trainings at the default width. A second call goes on, and one with a limit of seconds stops by itself.
+table and share of it: how far the table completes itself (`separable.measures.completion`, many at a time, on a GPU if
+there is one); of the large census these are random trainings at the default width. A second call goes on, and one with
+a limit of seconds stops by itself.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
@@ -35,6 +36,8 @@ TABLES, COMPLETIONS = CENSUS / "tables.parquet", CENSUS / "completions.parquet"
 TABLE = ("family", "modulus", "table_seed")
 WIDTH = 500
 """Of the trainings of the large census that count here."""
+TOGETHER = 512
+"""Shares that are completed before the clock is looked at."""
 
 Key = tuple[Any, ...]
 Row = dict[str, Any]
@@ -81,34 +84,40 @@ def measured_table(key: Key, until: float) -> Row | None:
     return known | about | {"shrunk": shrunk, "below": below, "symmetric": symmetric}
 
 
-def measured_share(key: Key, until: float) -> Row | None:
-    """How far a table completes itself from a share of its cells; None when time is over."""
+def measured_shares(keys: list[Key], until: float) -> Iterator[Row]:
+    """How far tables complete themselves from shares of their cells, side by side; what time does not allow is left."""
+    from batched_completion import completions
+
     from modgrok.censuses.families import make_table
     from modgrok.separable import redundancy
-    from modgrok.separable.measures.completion import completion
     from modgrok.separable.measures.complexity import permuted_redundancy
 
-    if time.time() > until:
-        return None
-    family, modulus, seed, share = key
-    values = np.asarray(make_table(family, modulus, seed).values)
-    found = completion(values, modulus, share)
-    return dict(zip((*TABLE, "fraction"), key, strict=True)) | {
-        "completion": found,
-        "redundancy": float(redundancy(values, share)),
-        "permuted_redundancy": float(permuted_redundancy(values, share)),
-        "guess": float(np.bincount(values.ravel()).max() / values.size),
-    }
+    for modulus in sorted({key[1] for key in keys}):
+        every = [key for key in keys if key[1] == modulus]
+        for first in range(0, len(every), TOGETHER):
+            if time.time() > until:
+                return
+            some = every[first : first + TOGETHER]
+            tables = np.stack([np.asarray(make_table(*key[:3]).values) for key in some])
+            found = completions(tables, np.array([key[3] for key in some]))
+            for key, values, completed in zip(some, tables, found, strict=True):
+                yield dict(zip((*TABLE, "fraction"), key, strict=True)) | {
+                    "completion": float(completed),
+                    "redundancy": float(redundancy(values, key[3])),
+                    "permuted_redundancy": float(permuted_redundancy(values, key[3])),
+                    "guess": float(np.bincount(values.ravel()).max() / values.size),
+                }
+        print(f"{modulus}: {len(every)} shares", flush=True)
 
 
 def go_on(
-    path: Path, keys: Iterable[Key], measure: Callable[[Key], Row | None], names: tuple[str, ...], pool: Any
+    path: Path, keys: list[Key], measure: Callable[[list[Key]], Iterable[Row | None]], names: tuple[str, ...]
 ) -> int:
     """Measure what a file lacks, and write it whole; how many rows it has then."""
     before = pq.read_table(path) if path.exists() else None
     rows = [] if before is None else before.to_pylist()
     done = {tuple(row[name] for name in names) for row in rows}
-    new = [row for row in pool.map(measure, [key for key in keys if key not in done], chunksize=2) if row is not None]
+    new = [row for row in measure([key for key in keys if key not in done]) if row is not None]
     if new:
         made = merged(() if before is None else made_of(before), (provenance(BEGAN, {}, Path(__file__).resolve()),))
         rows = sorted(rows + new, key=lambda row: tuple(row[name] for name in names))
@@ -125,15 +134,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=36_000.0)
-    parser.add_argument("--large", type=int, default=12_000, help="trainings of the large census")
+    parser.add_argument("--large", type=int, default=20_000, help="trainings of the large census")
     asked = parser.parse_args()
-    alone()  # for the children, which take the environment of this process
     until = time.time() + asked.seconds
     tables, shares = wanted(asked.large)
-    with ProcessPoolExecutor(asked.workers, get_context("spawn")) as pool:
-        print(go_on(TABLES, tables, partial(measured_table, until=until), TABLE, pool), "tables of", len(tables))
-        names = (*TABLE, "fraction")
-        print(go_on(COMPLETIONS, shares, partial(measured_share, until=until), names, pool), "shares of", len(shares))
+
+    def in_processes(keys: list[Key]) -> Iterator[Row | None]:
+        with ProcessPoolExecutor(asked.workers, get_context("spawn"), initializer=alone) as pool:
+            yield from pool.map(partial(measured_table, until=until), keys, chunksize=2)
+
+    print(go_on(TABLES, tables, in_processes, TABLE), "tables of", len(tables))
+    found = go_on(COMPLETIONS, shares, partial(measured_shares, until=until), (*TABLE, "fraction"))
+    print(found, "shares of", len(shares))
 
 
 if __name__ == "__main__":
