@@ -173,16 +173,17 @@ def with_new_atoms(tensor: OneHot, found: Atoms, level: float, most: int, rng: G
 
 
 def swept(tensor: OneHot, found: Atoms, level: float) -> Atoms:
-    """One sweep of penalised least squares: directions and weights of all atoms, mode after mode."""
-    from scipy.linalg import cho_factor, cho_solve
+    """One sweep of penalised least squares: directions and weights of all atoms, mode after mode.
 
+    Solved by NumPy, as all products here are: SciPy has threads of its own, and on a busy machine both wait for each
+    other, tens of times as long as the work takes.
+    """
     parts, weights = list(found.directions), found.weights
     for mode in range(3):
         first, second = (parts[k] for k in range(3) if k != mode)
         gram = (first.T @ first) * (second.T @ second)
         gram[np.diag_indices(len(weights))] += level / np.maximum(weights, 1e-6)
-        factor = cho_factor(gram, check_finite=False, overwrite_a=True)
-        moved = cho_solve(factor, tensor.times(mode, (parts[0], parts[1], parts[2])).T, check_finite=False).T
+        moved = np.linalg.solve(gram, tensor.times(mode, (parts[0], parts[1], parts[2])).T).T
         parts[mode], weights = normalised(moved.astype(np.float32))
     kept = Atoms((parts[0], parts[1], parts[2]), weights).chosen(np.flatnonzero(weights > FAINT))
     tensor.fill(kept)
