@@ -1,13 +1,15 @@
-"""Does `classify` keep its word? python benchmarks/questions.py [--draws 0 1] [--out FILE] [--train-only]
+"""Does `classify` keep its word? python benchmarks/questions.py [--draws 0 1] [--kinds] [--out FILE] [--train-only]
 
 A draw is 200 random questions: an expression in two variables from a grammar (no family of a census), a modulus from 5
 to 127 and a share of the table from 0.1 to 0.9; no table that a census has trained on. Each question is trained at the
 default settings with three seeds, and answered by `classify` without training. The summary of a draw says how often
 test accuracies lay in the interval, by how much the expected one missed where there was one, and how often none was.
+With `--kinds` the tables are those of `question_kinds` instead, of which no law has seen any.
 
 Questions of one modulus train in one program, padded to the largest training set among them, in processes side by side:
-nearly all of the time is compilation. Trainings are stored as they come, and a second call goes on; answers are given
-anew by every call, so that they are those of the law that is shipped.
+on a GPU all of them, since nearly all of the time is compilation, elsewhere those with training sets of like sizes.
+Trainings are stored as they come, and a second call goes on; answers are given anew by every call, so that they are
+those of the law that is shipped.
 """
 
 from __future__ import annotations
@@ -27,17 +29,21 @@ from typing import Any
 
 import numpy as np
 from numpy.random import Generator
+from question_kinds import QUESTION_KINDS, SIDES
 from writing import sittings_in, write_found
 
 import modgrok as mg
 from modgrok.base.files import read_json
 from modgrok.base.provenance import Made
+from modgrok.networks.models.base import on_cpu
 
 Row = dict[str, Any]
 
 COUNT = 200
 """Questions of a draw."""
 SEEDS = (0, 1, 2)
+LOT = 5
+"""Questions of one program where there is no GPU."""
 PLANS = ("plan.toml", "large.toml")
 """Of the censuses whose tables are not asked about."""
 
@@ -74,6 +80,22 @@ def question(draw: int, number: int) -> Row:
             return {"draw": draw, "number": number, "expression": text, "modulus": modulus, "fraction": fraction}
 
 
+def question_of_a_kind(draw: int, number: int) -> Row:
+    """Question `number` of a draw of tables of other kinds, each kind in its turn."""
+    rng = np.random.default_rng([draw, number])
+    kind, modulus = list(QUESTION_KINDS)[number % len(QUESTION_KINDS)], int(rng.choice(SIDES))
+    fraction = round(rng.uniform(0.1, 0.9), 3)
+    return {"draw": draw, "number": number, "kind": kind, "modulus": modulus, "fraction": fraction}
+
+
+def function_of(asked: Row) -> mg.Function:
+    """What a question asks about."""
+    if "kind" not in asked:
+        return mg.read_function(asked["expression"], asked["modulus"])
+    rng = np.random.default_rng([asked["draw"], asked["number"], 1])
+    return mg.read_function(QUESTION_KINDS[asked["kind"]](asked["modulus"], rng), asked["modulus"])
+
+
 @cache
 def trained_before(modulus: int) -> frozenset[bytes]:
     """The tables of the censuses' plans at a modulus."""
@@ -103,7 +125,7 @@ def trained(asked: Sequence[Row]) -> list[Row]:
     from modgrok.training.presets import DEFAULTS
 
     tasks = [
-        TrainConfig(row["expression"], row["modulus"], fraction=row["fraction"], seed=seed, order="additive").task()
+        TrainConfig.of(function_of(row), fraction=row["fraction"], seed=seed, order="additive").task()
         for row in asked
         for seed in SEEDS
     ]
@@ -117,9 +139,21 @@ def trained(asked: Sequence[Row]) -> list[Row]:
     return [row | {"reached": r, "train_loss": l} for row, r, l in zip(asked, reached, losses, strict=True)]  # noqa: E741
 
 
+def in_lots(asked: Sequence[Row]) -> list[list[Row]]:
+    """Questions that train in one program: of one modulus, by rising shares."""
+    of_modulus = defaultdict(list)
+    for row in sorted(asked, key=lambda row: row["fraction"]):
+        of_modulus[row["modulus"]].append(row)
+    lots = []
+    for rows in of_modulus.values():
+        size = LOT if on_cpu() else len(rows)
+        lots += [rows[k : k + size] for k in range(0, len(rows), size)]
+    return lots
+
+
 def answered(asked: Row) -> Row:
     """The question with what `classify` expects."""
-    found = mg.classify(asked["expression"], asked["modulus"], fraction=asked["fraction"])
+    found = mg.classify(function_of(asked), fraction=asked["fraction"])
     told = {name: getattr(found.expected, name) for name in ("low", "value", "high", "reason")}
     return asked | told | {"verdict": found.verdict, "seconds": found.seconds}
 
@@ -166,22 +200,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--count", type=int, default=COUNT, help="questions of each draw")
-    parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "questions.json")
+    parser.add_argument("--kinds", action="store_true", help="ask about tables of kinds that no law has seen")
+    parser.add_argument("--out", type=Path, help="file of the results (results/questions.json or questions-kinds.json)")
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
     parser.add_argument("--time-limit", type=float, help="seconds after which no further modulus is begun")
     parser.add_argument("--train-only", action="store_true", help="leave the answers to another call")
     args = parser.parse_args()
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")  # processes share one device
     started = time.perf_counter()
+    name = "questions-kinds.json" if args.kinds else "questions.json"
+    args.out = args.out or Path(__file__).parent / "results" / name
     known = {(row["draw"], row["number"]): row for row in read_json(args.out)["rows"]} if args.out.exists() else {}
-    asked = [question(draw, number) for draw in args.draws for number in range(args.count)]
-    missing = defaultdict(list)
-    for row in asked:
-        if (row["draw"], row["number"]) not in known:
-            missing[row["modulus"]].append(row)
-    command = f"python benchmarks/questions.py --draws {' '.join(map(str, args.draws))}"
+    draws = question_of_a_kind if args.kinds else question
+    asked = [draws(draw, number) for draw in args.draws for number in range(args.count)]
+    lots = in_lots([row for row in asked if (row["draw"], row["number"]) not in known])
+    command = f"python benchmarks/questions.py --draws {' '.join(map(str, args.draws))}" + " --kinds" * args.kinds
     store = partial(written, args, sittings_in(args.out) if known else (), command)
-    for rows in side_by_side(trained, list(missing.values()), args.workers, args.time_limit):
+    for rows in side_by_side(trained, lots, args.workers, args.time_limit):
         known |= {(row["draw"], row["number"]): row for row in rows}
         store(known)
         print(f"{time.perf_counter() - started:.0f} s: {len(known)} questions trained, now modulo {rows[0]['modulus']}")
