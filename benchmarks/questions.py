@@ -1,4 +1,4 @@
-"""Does `classify` keep its word? python benchmarks/questions.py [--draws 0 1] [--kinds] [--out FILE] [--train-only]
+"""Does `classify` keep its word? python benchmarks/questions.py [--draws 0 1] [--kinds] [--train-only]
 
 A draw is 200 random questions: an expression in two variables from a grammar (no family of a census), a modulus from 5
 to 127 and a share of the table from 0.1 to 0.9; no table that a census has trained on. Each question is trained at the
@@ -115,7 +115,7 @@ def trained_before(modulus: int) -> frozenset[bytes]:
 # ------------------------------------------------------------------------------------------------ in processes
 
 
-def trained(asked: Sequence[Row]) -> list[Row]:
+def trained(asked: Sequence[Row], *, seeds: Sequence[int] = SEEDS) -> list[Row]:
     """Questions of one modulus with the test accuracy and the training loss that each seed reached."""
     import jax
     import jax.numpy as jnp
@@ -127,13 +127,13 @@ def trained(asked: Sequence[Row]) -> list[Row]:
     tasks = [
         TrainConfig.of(function_of(row), fraction=row["fraction"], seed=seed, order="additive").task()
         for row in asked
-        for seed in SEEDS
+        for seed in seeds
     ]
     shape = replace(tasks[0].shape, train_rows=max(task.shape.train_rows for task in tasks))
     settings = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(task.hyper for task in tasks))
     metrics, _ = train_ensemble(shape, settings, np.stack([task.table for task in tasks]), steps=DEFAULTS["steps"])
     reached, losses = (
-        np.asarray(values, float).reshape(len(asked), len(SEEDS)).tolist()
+        np.asarray(values, float).reshape(len(asked), len(seeds)).tolist()
         for values in (metrics.test_accuracy, metrics.train_loss)
     )
     return [row | {"reached": r, "train_loss": l} for row, r, l in zip(asked, reached, losses, strict=True)]  # noqa: E741
@@ -200,6 +200,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, nargs="+", default=[0, 1])
     parser.add_argument("--count", type=int, default=COUNT, help="questions of each draw")
+    parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS), help="trainings of each question")
     parser.add_argument("--kinds", action="store_true", help="ask about tables of kinds that no law has seen")
     parser.add_argument("--out", type=Path, help="file of the results (results/questions.json or questions-kinds.json)")
     parser.add_argument("--workers", type=int, default=1, help="processes side by side")
@@ -215,8 +216,9 @@ def main() -> None:
     asked = [draws(draw, number) for draw in args.draws for number in range(args.count)]
     lots = in_lots([row for row in asked if (row["draw"], row["number"]) not in known])
     command = f"python benchmarks/questions.py --draws {' '.join(map(str, args.draws))}" + " --kinds" * args.kinds
+    command += "" if tuple(args.seeds) == SEEDS else f" --seeds {' '.join(map(str, args.seeds))}"
     store = partial(written, args, sittings_in(args.out) if known else (), command)
-    for rows in side_by_side(trained, lots, args.workers, args.time_limit):
+    for rows in side_by_side(partial(trained, seeds=args.seeds), lots, args.workers, args.time_limit):
         known |= {(row["draw"], row["number"]): row for row in rows}
         store(known)
         print(f"{time.perf_counter() - started:.0f} s: {len(known)} questions trained, now modulo {rows[0]['modulus']}")
