@@ -6,7 +6,8 @@
     phase_diagrams
     resuming                            what studies share that go on where they were stopped
     contenders                          the loops that `modgrok bench train` times beside modgrok's
+    dataset_*                           the published data set of all censuses, with its card and metadata
 
-The commands `modgrok paper strong|endtoend`, `modgrok census neighbours|fractions` and `modgrok bench train` find them
-here (`modgrok.base.repository`).
+The commands `modgrok paper strong|endtoend`, `modgrok census neighbours|fractions`, `modgrok bench train` and
+`modgrok dataset build` find them here (`modgrok.base.repository`).
 """

@@ -18,8 +18,9 @@ from modgrok import cli
 from modgrok.base import repository
 from modgrok.base.errors import InputError
 from modgrok.censuses import dataset, store
-from modgrok.censuses.dataset_columns import COLUMNS, described
 from modgrok.censuses.store import ANNOTATIONS, ROWS
+from studies.dataset_building import TABLES, censuses_in
+from studies.dataset_columns import COLUMNS, described
 
 CENSUSES = Path(__file__).parents[1] / "benchmarks" / "census"
 PAGE = (CENSUSES.parents[1] / "docs" / "dataset.md").read_text(encoding="utf-8")
@@ -51,7 +52,7 @@ def built(source, tmp_path_factory):
 
 
 def test_every_column_of_a_census_has_a_description_and_a_unit():
-    names = {*ROWS.names, *ANNOTATIONS.names, *dataset.TABLES.names}
+    names = {*ROWS.names, *ANNOTATIONS.names, *TABLES.names}
     assert names | {"table_id", "model"} == set(COLUMNS)
     assert all(about.text.strip() and about.unit.strip() for about in COLUMNS.values())
 
@@ -63,7 +64,7 @@ def test_a_column_without_a_description_is_refused_by_name():
 
 def test_rows_are_those_of_the_census_files(built, source):
     assert set(built.configurations) == {"large", "kinds", "other-kinds", "older", "tables"}
-    for name, where in dataset.censuses_in(source).items():
+    for name, where in censuses_in(source).items():
         ours, theirs = (
             pq.read_table(path) for path in (built.folder / "data" / f"{name}.parquet", where / "census.parquet")
         )
@@ -128,7 +129,7 @@ def test_a_census_that_is_put_there_is_published_without_a_word_said_about_it(bu
     assert re.search(r"^\| by-others \| .* \| mlp, \d+ families, n from \d+ to \d+ \|$", card, re.MULTILINE)
     assert f"Of the networks {built.networks:,} are `power` (two layers" in card and "are `mlp` (three layers" in card
     with pytest.raises(InputError, match="no census in .*; make one with modgrok census"):
-        dataset.censuses_in(tmp_path)
+        censuses_in(tmp_path)
 
 
 def test_the_page_on_the_data_set_counts_what_is_in_the_repository():
@@ -138,7 +139,7 @@ def test_the_page_on_the_data_set_counts_what_is_in_the_repository():
     tables = pa.concat_tables(rows.select(columns[1:]) for rows in found).group_by(columns[1:]).aggregate([])
     counts = f"{networks:,} networks in {sum(map(len, found)):,} rows and {len(tables):,} tables, "
     assert counts in PAGE, f"docs/dataset.md must have {counts!r}: it is the only page that counts the data set"
-    names = [*dataset.censuses_in(CENSUSES), "tables"]
+    names = [*censuses_in(CENSUSES), "tables"]
     assert f'load_dataset("dataset", NAME) takes {", ".join(names)}\n' in PAGE
 
 

@@ -19,7 +19,6 @@ from planted_census import plant
 
 from modgrok import cli
 from modgrok.algebra.function import read_function
-from modgrok.censuses import dataset
 from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.networks.description import Learned
@@ -30,6 +29,7 @@ from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
 from modgrok.training.inspecting import inspect
 from modgrok.training.train import load_run, train
+from studies import dataset_building
 
 EXAMPLES = Path(__file__).parents[1] / "benchmarks" / "zoo"
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
@@ -136,7 +136,7 @@ def workplace(tmp_path_factory):
 
 def smallest_of_all(source):
     """In place of every census, whose tables take long to make."""
-    return dict.fromkeys(dataset.TEXTS, source / "results")
+    return dict.fromkeys(dataset_building.TEXTS, source / "results")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +150,7 @@ def printed(workplace):
             patch.chdir(workplace)
             patch.setattr(reproducing, "report_items", lambda size: [ITEMS["classes"]])  # the others take minutes
             patch.setattr(reproducing, "read_recorded", lambda name: None)
-            patch.setattr(dataset, "censuses_in", smallest_of_all)
+            patch.setattr(dataset_building, "censuses_in", smallest_of_all)
             assert cli.main([*words, "--json"]) == 0
         return json.loads(text.getvalue())
 

@@ -8,8 +8,8 @@ from typing import Any
 import pyarrow as pa
 from pyarrow.types import is_floating, is_integer, is_list
 
-from modgrok.censuses.dataset_card import LICENCE_URL, NAME, TAGS, TITLE, VERSION, faults
-from modgrok.censuses.dataset_columns import COLUMNS, Configuration
+from studies.dataset_card import LICENCE_URL, NAME, TAGS, TITLE, VERSION, faults
+from studies.dataset_columns import COLUMNS, Configuration
 
 CREATOR, URL = "The modgrok developers", "https://github.com/modgrok/modgrok"
 

@@ -12,8 +12,8 @@ from modgrok import __version__
 from modgrok.base.printing import markdown_table
 from modgrok.base.provenance import Made, commit_here
 from modgrok.base.results import json_text
-from modgrok.censuses.dataset_columns import COLUMNS, Configuration
 from modgrok.censuses.querying import answered
+from studies.dataset_columns import COLUMNS, Configuration
 
 NAME, VERSION = "modgrok-censuses", "1.0.0"
 """Of the data set; its version is raised when rows or columns change."""

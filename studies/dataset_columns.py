@@ -84,7 +84,7 @@ class Configuration:
 def described(rows: pa.Table) -> pa.Table:
     """The table with description and unit of every column in its schema; an `InputError` where one has none."""
     if missing := [name for name in rows.column_names if name not in COLUMNS]:
-        raise InputError(f"no description of {', '.join(missing)}; say in censuses/dataset_columns.py what it is")
+        raise InputError(f"no description of {', '.join(missing)}; say in studies/dataset_columns.py what it is")
     about = {name: COLUMNS[name] for name in rows.column_names}
     return rows.cast(
         pa.schema(
