@@ -1,11 +1,12 @@
 """Compiled networks against GAP and galois: python benchmarks/group_networks.py groups|fields|page [--count N]
 
-groups   all groups of order 2 … 31 by GAP's tables, and 24 larger ones that GAP makes (gap-core, gap-smallgrp): the
-         narrowest network and the exact one-hot of each, on every cell of GAP's table
+groups   all groups of order 2 … 31 by GAP's tables, and 25 larger ones that GAP makes (gap-core, gap-smallgrp): the
+         narrowest network and the exact one-hot of each, on every cell of GAP's table. The networks of groups that have
+         a name here are those that `modgrok compile` makes by that name; GAP says which element is which of its own
 fields   1,000 random polynomials over GF(4) … GF(81) (pip install galois), compiled, on every row of galois's values
 page     the table of widths in docs/group-networks.md, from benchmarks/results/group-networks.json
 
-What was measured is put into benchmarks/results/group-networks.json; groups and fields may be measured apart.
+What was measured is put into benchmarks/results/group-networks.json; groups and fields are measured apart.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from writing import sittings_in, write_found
 
 import modgrok as mg
-from modgrok.base.files import read_json, write_json, write_text
+from modgrok.base.files import read_json, write_text
+from modgrok.base.provenance import KEY
 
 OUT = Path(__file__).parent / "results" / "group-networks.json"
 PAGE = Path(__file__).parent.parent / "docs" / "group-networks.md"
@@ -56,6 +59,9 @@ LARGER = {
 LARGEST_ONE_HOT = 120
 """Order up to which the exact one-hot is compiled, too."""
 TABLE = 'g := %s;; Print("[", Size(g), ",", MultiplicationTable(Elements(g)), "];");\n'
+PLACES = """g := %s;; h := Group(List(%s, PermList));; e := Elements(g);; f := IsomorphismGroups(h, g);;
+Print("[0,", List(%s, row -> Position(e, Image(f, PermList(row)))), "];");\n"""
+"""Where GAP has the elements of a table: its columns are permutations, and multiply as the elements do."""
 ALL_SMALL = """for n in [2..%d] do for k in [1..NrSmallGroups(n)] do
   Print("[", n, ",", MultiplicationTable(Elements(SmallGroup(n, k))), "];"); od; od;\n"""
 RUN_EVERY = 20
@@ -71,10 +77,23 @@ def gap(program: str) -> list[np.ndarray]:
     return [np.array(json.loads(line)[1]) - 1 for line in whole.split(";") if line.strip()]
 
 
+def named(name: str) -> mg.Group | None:
+    """Our group of that name; None where only GAP makes it."""
+    try:
+        return mg.group(name)
+    except mg.InputError:
+        return None
+
+
 def compiled(name: str, table: np.ndarray) -> dict[str, Any]:
-    """The networks of a group by its table, and on how many cells they differ from it."""
-    group = mg.group(table)
-    labels = np.array(list(map(int, group.words_of_elements)))
+    """The networks of a group, by its name or else by GAP's table, and on how many cells they differ from that."""
+    if (group := named(name)) is None:
+        group = mg.group(table)
+        labels = np.array(list(map(int, group.words_of_elements)))
+    else:
+        columns = (group.table.T + 1).tolist()
+        (labels,) = gap(PLACES % (LARGER[name], columns, columns))
+        assert np.array_equal(np.sort(labels), np.arange(len(table)))
     right = table[np.ix_(labels, labels)]
     row: dict[str, Any] = {"group": name, "order": len(table), "cells": int(right.size), "wrong": 0, "proved": True}
     kinds = {"minimal": "minimal", "one_hot": "all"} if len(table) <= LARGEST_ONE_HOT else {"minimal": "minimal"}
@@ -129,8 +148,7 @@ def text_of(terms: list[tuple[int, tuple[int, ...]]], names: dict[int, str]) -> 
     return " + ".join(one(*term) for term in terms)
 
 
-def fields(count: int, out: Path) -> dict[str, Any]:
-    """What was compared so far is written every fifty polynomials."""
+def fields(count: int) -> dict[str, Any]:
     import galois
 
     rng, wrong, unproved, widths, methods = np.random.default_rng(0), 0, 0, [], {"exact": 0, "lookup": 0}
@@ -157,16 +175,13 @@ def fields(count: int, out: Path) -> dict[str, Any]:
         widths.append(network.width)
         methods[network.method] += 1
         rows += grid.shape[1]
-        found = {
-            "galois": galois.__version__, "polynomials": k + 1, "rows": rows,
-            "wrong_rows": wrong, "not_proved": unproved,
-            "neurons": {"least": min(widths), "median": float(np.median(widths)), "most": max(widths)},
-            "methods": methods, "seconds": time.perf_counter() - began,
-        }  # fmt: skip
         if k % 50 == 49:
             print(f"{k + 1} polynomials, {rows:,} rows: {wrong} wrong, {unproved} not proved", flush=True)
-            write_json(out, (read_json(out) if out.exists() else {}) | {"fields": found})
-    return found
+    return {
+        "galois": galois.__version__, "polynomials": count, "rows": rows, "wrong_rows": wrong, "not_proved": unproved,
+        "neurons": {"least": min(widths), "median": float(np.median(widths)), "most": max(widths)},
+        "methods": methods, "seconds": time.perf_counter() - began,
+    }  # fmt: skip
 
 
 # -------------------------------------------------------------------------------------------------------- page
@@ -219,8 +234,9 @@ def main() -> None:
     if args.do == "page":
         page(found)
     else:
-        measured = groups() if args.do == "groups" else fields(args.count, args.out)
-        write_json(args.out, (read_json(args.out) if args.out.exists() else {}) | {args.do: measured})
+        earlier, measured = sittings_in(args.out), groups() if args.do == "groups" else fields(args.count)
+        found = {name: part for name, part in found.items() if name != KEY} | {args.do: measured}
+        write_found(__file__, args.out, found, args, earlier=earlier)
 
 
 if __name__ == "__main__":

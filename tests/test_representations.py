@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+from modgrok.algebra import representations
 from modgrok.algebra.representations import classes_of, inverses_of, real_irreducibles
 from modgrok.base.errors import FaultError
 
@@ -118,6 +119,21 @@ def test_the_same_table_gives_the_same_numbers_and_other_names_the_same_characte
         return sorted((rho.kind, rho.degree, *np.sort(rho.character.round(6) + 0.0)) for rho in found)
 
     assert spectrum(first) == spectrum(renamed)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_no_eigenspace_is_turned_by_what_computes_it(name, monkeypatch):
+    """LAPACK gives some basis of an eigenspace, on another machine another one."""
+    table, _ = KNOWN[name]
+    first, spaces, rng = real_irreducibles(table), representations.invariant_spaces, np.random.default_rng(7)
+
+    def turned(*given):
+        found = spaces(*given)
+        return found and [space @ np.linalg.qr(rng.normal(size=(space.shape[1],) * 2))[0] for space in found]
+
+    monkeypatch.setattr(representations, "invariant_spaces", turned)
+    for one, other in zip(first, real_irreducibles(table), strict=True):
+        np.testing.assert_allclose(one.matrices, other.matrices, atol=1e-12)
 
 
 def test_kernels_are_what_is_not_told_from_the_identity():

@@ -10,6 +10,9 @@ space, which L(g) keeps, so ρ(g) is off by ε² only, and float64 is as good as
 κ = 1, 2 or 4, and ⟨χ, χ⟩ = κ for the real character χ. With the complex degree d the real dimension is D = d for the
 real kind and 2d for the others, and Σ D²/κ = n. The basis is chosen so that K keeps e_0 … e_{κ-1}, e_κ … e_{2κ-1}, …
 together: D/κ rows of a matrix, every κ-th one, then say all of it, and tr ρ(a)ρ(c)ᵀ is κ times the sum over these rows.
+
+**One basis everywhere.** How an eigenspace is turned is up to LAPACK. `settled` turns it so that the same table gives
+the same matrices on every machine, up to rounding, and so the same networks.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ SEPARATE = 1e-7
 """Eigenvalues that differ by more, relative to the largest, are different ones."""
 EQUAL = 1e-5
 """Characters that differ by less are the same."""
+TIE_DIGITS = 6
+"""Lengths that agree so far are equal: the first is taken, whatever rounding says."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,7 @@ def real_irreducibles(table: Multiplication) -> tuple[Representation, ...]:
     else:
         raise FaultError(f"no representations were found of a table of order {len(table)}; is it one of a group?")
     chain = list(doubling_chain(table, np.random.default_rng(0)))
-    found = [representation(table, chain, space) for space in spaces]
+    found = [representation(table, chain, settled(space)) for space in spaces]
     return tuple(sorted(found, key=sorting_key))
 
 
@@ -136,6 +141,17 @@ def invariant_spaces(table: Multiplication, rng: np.random.Generator) -> list[Fl
         characters.append(character)
         found.append(space)
     return found if abs(total - n) < EQUAL * n else None
+
+
+def settled(space: Float[np.ndarray, "n D"]) -> Float[np.ndarray, "n D"]:
+    """The space in the basis that Gram and Schmidt make of what it has of single elements, longest rest first."""
+    rest, basis = space.copy(), np.empty((space.shape[1], 0))
+    while basis.shape[1] < space.shape[1]:
+        vector = rest[np.argmax(np.round(len(space) * (rest**2).sum(axis=1), TIE_DIGITS))]
+        vector = vector - basis @ (basis.T @ vector)
+        basis = np.column_stack([basis, vector / np.linalg.norm(vector)])
+        rest = space - space @ basis @ basis.T
+    return np.asarray(space @ basis)
 
 
 def doubling_chain(
@@ -178,7 +194,7 @@ def suitable_basis(matrices: Float[np.ndarray, "n D D"], division: int) -> Float
     basis = np.empty((dimension, 0))
     while basis.shape[1] < dimension:
         left = np.eye(dimension) - basis @ basis.T
-        vector = left[:, np.argmax(np.diag(left))]
+        vector = left[:, np.argmax(np.round(np.diag(left), TIE_DIGITS))]
         vector = vector - basis @ (basis.T @ vector)
         vector /= np.linalg.norm(vector)
         basis = np.column_stack([basis, *(unit @ vector for unit in units)])
