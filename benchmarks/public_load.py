@@ -31,9 +31,9 @@ from explorer_client import Explorer
 from explorer_load import memory
 from writing import write_found
 
-from modgrok.explorer.connections import MOST_OF_ADDRESS
 from modgrok.explorer.limits import PUBLIC
 from modgrok.explorer.rates import ADDRESS, VISITOR
+from modgrok.explorer.serving import MOST_OF_ADDRESS
 from modgrok.explorer.visitors import MOST_OF_ALL, size_of
 
 MODULUS = 31

@@ -16,16 +16,14 @@ import numpy as np
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.base.provenance import KEY, merged, places, read_made
 from modgrok.base.repository import study
-from modgrok.censuses import law_check as law
-from modgrok.censuses import store
+from modgrok.censuses import law_check as law, store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import trainings
 from modgrok.reproduction.item import ItemResult, Values, implementation
 from modgrok.reproduction.law import result_of as law_result
-from modgrok.reproduction.mathematics import other_models
-from modgrok.reproduction.mathematics import result_of as mathematics_result
+from modgrok.reproduction.mathematics import other_models, result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
 
 ROOT = Path(__file__).parent

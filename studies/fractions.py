@@ -16,7 +16,7 @@ from modgrok.base.results import plain
 from modgrok.censuses import store
 from modgrok.censuses.law_check import Columns, columns_of
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
-from modgrok.separable.families import MEASURED
+from modgrok.separable.verdict import MEASURED
 from studies.fits import Fit
 from studies.neighbourhood import chosen_rows
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from strong_rows import strong_points, strong_rows
 
-from modgrok.report.abstract import abstract, strong_hypothesis
+from modgrok.report.page import abstract, strong_hypothesis
 from modgrok.reproduction.item import ItemResult, Verdict
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL

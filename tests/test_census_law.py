@@ -15,8 +15,7 @@ from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.stores import read_columns
-from modgrok.censuses import law_check as law
-from modgrok.censuses import outcomes, predictors, store
+from modgrok.censuses import law_check as law, outcomes, store
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
 from modgrok.censuses.reporting import report
@@ -94,11 +93,11 @@ def test_a_small_census_is_no_calibration(census):
 
 
 def test_predictors_are_ranked_by_their_errors(census):
-    found = predictors.evaluate(census)
+    found = outcomes.evaluate(census)
     assert found == ()  # forty tables a setting are too few
     many = {name: np.concatenate([column] * 3) for name, column in census.items()}
     many["table"] = np.array([f"{k}" for k in range(len(many["table"]))])
-    names = [row.predictor for row in predictors.evaluate(many)]
+    names = [row.predictor for row in outcomes.evaluate(many)]
     assert set(names[:2]) <= {"train_loss", "effective_rank", "redundancy"} and names[-1] in ("none", "unfolding_norm")
     assert "whole_table_loss" not in names
 

@@ -6,9 +6,16 @@ import pytest
 
 from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
-from modgrok.censuses.parts import LARGEST_PART, LEAST_PARTS, PART_WORK, padded_rows, parts
+from modgrok.censuses.parts import (
+    LARGEST_PART,
+    LEAST_PARTS,
+    PART_WORK,
+    padded_rows,
+    parts,
+    prepared,
+    preparing_processes,
+)
 from modgrok.censuses.plan import plan_from
-from modgrok.censuses.prepared import prepared, preparing_processes
 from modgrok.experiments.part import slice_of, work
 
 TABLES = {"random": 40, "two-monomials": 30}

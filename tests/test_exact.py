@@ -10,8 +10,7 @@ import pytest
 
 from modgrok.algebra.expression import parse
 from modgrok.base.errors import InputError
-from modgrok.compiler.compiling import ExactSettings as Settings
-from modgrok.compiler.compiling import compile_exact, enough_margin
+from modgrok.compiler.compiling import ExactSettings as Settings, compile_exact, enough_margin
 from modgrok.compiler.exact_weights import exact_expert, exact_width, full_kernel, kernel_gap, short_kernel
 from modgrok.compiler.margins import expert_margins, logit_bound, step_margin
 from modgrok.compiler.plan import plan_by_shape

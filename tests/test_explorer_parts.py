@@ -13,8 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from modgrok.base.errors import InputError
-from modgrok.explorer import events as stream
-from modgrok.explorer import serving
+from modgrok.explorer import events as stream, serving
 from modgrok.explorer.guard import Guard
 from modgrok.explorer.jobs import Jobs, QueueFull
 from modgrok.explorer.laboratory import Laboratory

@@ -21,7 +21,7 @@ from explorer_client import PATIENCE, Explorer
 
 import modgrok as mg
 from modgrok.base.errors import InputError
-from modgrok.explorer import connections, guard, rates, visitors
+from modgrok.explorer import guard, rates, serving, visitors
 from modgrok.explorer.jobs import SECONDS_TO_SAVE, Jobs
 from modgrok.explorer.laboratory import OWN
 from modgrok.explorer.limits import LOCAL, PUBLIC, VARIABLE
@@ -286,7 +286,7 @@ def test_no_address_has_more_connections_than_it_may(server):
     """What is beyond is hung up on at once; other addresses are answered."""
     channels = [
         socket.create_connection(("127.0.0.1", server.port), PATIENCE, ("127.0.0.9", 0))
-        for _ in range(connections.MOST_OF_ADDRESS + 5)
+        for _ in range(serving.MOST_OF_ADDRESS + 5)
     ]
     closed = 0
     for channel in channels[-5:]:
@@ -663,7 +663,7 @@ def test_the_docs_have_the_numbers_of_the_code():
         f"| {PUBLIC.patience:g} | {LOCAL.patience:g} |",
         f"| {address['questions']}; {mine['questions']} |",
         f"| {PUBLIC.streams}; {address['streams']}; {mine['streams']} | {LOCAL.streams} |",
-        f"| {connections.MOST_CONNECTIONS}; {connections.MOST_OF_ADDRESS} |",
+        f"| {serving.MOST_CONNECTIONS}; {serving.MOST_OF_ADDRESS} |",
         f"{visitors.MOST_OF_VISITOR >> 20} MB of one or {visitors.MOST_OF_ALL >> 20} MB of all",
         f"A visitor has {VISITOR.points} and gets six a second, an address has {ADDRESS.points} and gets "
         f"{ADDRESS.per_second};",
@@ -675,7 +675,7 @@ def test_the_docs_have_the_numbers_of_the_code():
         f"{visitors.MOST_OF_VISITOR >> 20} MB a visitor and {visitors.MOST_OF_ALL >> 20} MB in all",
         f"{visitors.MOST_VISITORS} visitors have files, {address['visitors']} of one address",
         f"more than {PUBLIC.memory / 1000 / (1 << 20):g} GB at rest",
-        f"{connections.MOST_OF_ADDRESS} of an address, {connections.MOST_CONNECTIONS} in all",
+        f"{serving.MOST_OF_ADDRESS} of an address, {serving.MOST_CONNECTIONS} in all",
         f"a body that dribbles after {guard.SECONDS_TO_SEND:g} s",
         f"{mine['streams']} streams a visitor, {address['streams']} an address, {PUBLIC.streams} in all",
         f"accounts ({rates.MOST_ACCOUNTS:,})",

@@ -11,8 +11,7 @@ import time
 
 import pytest
 from cases import REFUSED_EXPRESSIONS, VALID
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from modgrok.algebra.expression import (
     Integer,

@@ -17,11 +17,10 @@ from modgrok.base.errors import InputError
 from modgrok.commands import inspect as command
 from modgrok.compiler.compiling import compile as modgrok_compile
 from modgrok.figures.inspection import inspection_figures
-from modgrok.inspection import snap as module
-from modgrok.inspection.experts import inspect_expert
+from modgrok.inspection import experts as module
+from modgrok.inspection.experts import accuracies, inspect_expert, snap
 from modgrok.inspection.inspecting import inspect_network, neuron_columns
 from modgrok.inspection.order import Labels, natural_order
-from modgrok.inspection.snap import accuracies, snap
 from modgrok.inspection.waves import fit_waves
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network

@@ -12,7 +12,7 @@ from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
-from modgrok.censuses.prepared import prepared
+from modgrok.censuses.parts import prepared
 from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Blocks

@@ -12,8 +12,7 @@ from modgrok.base.errors import InputError
 from modgrok.figures.style import Figure
 from modgrok.reproduction.endtoend import doubt_about, figures, summarise
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
-from studies import endtoend as item
-from studies import endtoend_control as control
+from studies import endtoend as item, endtoend_control as control
 from studies.starts import STARTS
 
 

@@ -9,7 +9,7 @@ from strong_rows import strong_rows
 
 from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import compile
-from modgrok.figures import figure1, inspection, law, strong, training, widths
+from modgrok.figures import inspection, paper, training
 from modgrok.figures.style import Figure, drawing, save_figure
 from modgrok.inspection.inspecting import inspect_network
 from studies import strong_result
@@ -22,7 +22,7 @@ CURVES = [
     {"terms": s, "widths": [8, 16, 32, 64], "best_accuracy": [0.2, 0.7, 1.0, 1.0], "width_100": 2 * 4**s}
     for s in (2, 3)
 ]
-WIDTHS = [{"terms": terms} | dict.fromkeys(widths.LABELS, 40 * terms) for terms in (2, 3)]
+WIDTHS = [{"terms": terms} | dict.fromkeys(paper.LABELS_OF_WIDTHS, 40 * terms) for terms in (2, 3)]
 METRICS = {
     "step": [0, 10, 20],
     "train_loss": [0.1, 0.01, 0.001],
@@ -50,11 +50,11 @@ def drawn_axes() -> dict[str, tuple[Figure, int]]:
     settings = strong_result.result_of(strong_rows("A") + strong_rows("B", {"(2n1 + 3n2)^4": 0.5}), []).rows
     long_sums = [{"terms": 2, "width": 13}, {"terms": 3, "width": 26}]
     return {
-        "figure1": (figure1.figure1(CURVES, 1.4, 23), 2),
-        "widths": (widths.widths_figure(WIDTHS, 23, long_sums, 7), 2),
+        "figure1": (paper.figure1(CURVES, 1.4, 23), 2),
+        "widths": (paper.widths_figure(WIDTHS, 23, long_sums, 7), 2),
         "training": (training.training_figure(METRICS, NEURONS, "n1 n2 mod 97"), 3),
-        "strong": (strong.strong_figure(settings), 1),
-        "law": (law.law_figure(POINTS, CURVE), 3),
+        "strong": (paper.strong_figure(settings), 1),
+        "law": (paper.law_figure(POINTS, CURVE), 3),
     }
 
 
@@ -75,7 +75,7 @@ def test_the_heat_map_names_twins_and_guesses_and_marks_what_is_outside(tmp_path
 def test_the_same_data_give_the_same_bytes(tmp_path):
     found = []
     for folder in (tmp_path / "one", tmp_path / "two"):
-        paths = save_figure(figure1.figure1(CURVES, 1.4, 23), folder / "figure1.5")
+        paths = save_figure(paper.figure1(CURVES, 1.4, 23), folder / "figure1.5")
         assert paths == [folder / "figure1.5.png", folder / "figure1.5.svg"]
         assert sorted(folder.iterdir()) == sorted(paths)
         found.append([path.read_bytes() for path in paths])
@@ -86,7 +86,7 @@ def test_the_same_data_give_the_same_bytes(tmp_path):
 
 
 def test_a_figure_carries_its_style_wherever_it_is_drawn():
-    first, second = law.law_figure(POINTS, CURVE), law.law_figure(POINTS, CURVE)
+    first, second = paper.law_figure(POINTS, CURVE), paper.law_figure(POINTS, CURVE)
     with matplotlib.rc_context({"font.size": 30, "axes.grid": False, "savefig.facecolor": "white"}):
         elsewhere = second._repr_png_()
     assert elsewhere == first._repr_png_()

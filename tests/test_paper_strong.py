@@ -11,8 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from strong_rows import strong_points as points
-from strong_rows import strong_rows as rows
+from strong_rows import strong_points as points, strong_rows as rows
 
 from modgrok.base.errors import InputError
 from modgrok.commands.train import add_arguments

@@ -6,8 +6,7 @@ from itertools import product
 
 import pytest
 from cases import VALID
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import value_table

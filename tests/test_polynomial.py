@@ -9,8 +9,7 @@ import flint
 import numpy as np
 import pytest
 from cases import VALID
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from modgrok.algebra import polynomial as module
 from modgrok.algebra.expression import parse, variables

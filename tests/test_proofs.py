@@ -21,12 +21,10 @@ from modgrok.base.errors import FaultError
 from modgrok.compiler import planner
 from modgrok.compiler.choosing import best_plan
 from modgrok.compiler.compiling import ExactSettings, claims_of, enough_margin, finish
-from modgrok.networks.circuit import Expert as Weights
-from modgrok.networks.circuit import single
+from modgrok.networks.circuit import Expert as Weights, single
 from modgrok.networks.network import Network
 from modgrok.networks.proving import kernel_circuit, prove
-from modgrok.proofs import expressions
-from modgrok.proofs import networks as counting
+from modgrok.proofs import expressions, networks as counting
 from modgrok.proofs.networks import Circuit, Typed, prove_network, settle_all
 from modgrok.proofs.proof import NoProof, Proof, VerdictProof
 from modgrok.proofs.rounding import Expert, exact_logits, logit_bound, running_bound

@@ -19,7 +19,6 @@ from planted_census import plant
 
 from modgrok import cli
 from modgrok.algebra.function import read_function
-from modgrok.commands import reference
 from modgrok.compiler.compiling import compile
 from modgrok.networks.description import Learned
 from modgrok.report import reproducing
@@ -29,6 +28,7 @@ from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate
 from modgrok.training.inspecting import inspect
 from modgrok.training.train import load_run, train
+from release import reference
 from studies import dataset_building
 
 EXAMPLES = Path(__file__).parents[1] / "benchmarks" / "zoo"
@@ -158,9 +158,7 @@ def printed(workplace):
 
 
 def test_the_page_is_what_the_code_says():
-    assert PAGE.read_text(encoding="utf-8") == reference.page(), (
-        "run: python -m modgrok.commands.reference > docs/commands.md"
-    )
+    assert PAGE.read_text(encoding="utf-8") == reference.page(), "run: python release/reference.py > docs/commands.md"
 
 
 def test_every_command_is_called_below():

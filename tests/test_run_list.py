@@ -18,7 +18,7 @@ from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.base.locks import locked
 from modgrok.base.progress import html_bar
-from modgrok.training import live, run_folder, run_list, watching
+from modgrok.training import live, run_folder, run_list
 from modgrok.training.config import TrainConfig
 from modgrok.training.run import read_curves
 from modgrok.training.train import train
@@ -143,7 +143,7 @@ def test_a_run_of_another_process_is_watched_to_its_end(tmp_path, monkeypatch, c
                 print(file=trainer.stdin, flush=True)
             time.sleep(0.02)
 
-        monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=next_look, perf_counter=time.perf_counter))
+        monkeypatch.setattr(live, "time", SimpleNamespace(sleep=next_look, perf_counter=time.perf_counter))
         assert cli.main(["watch", str(tmp_path / "run")]) == 0
     assert len(looks) >= 3, "it was watched while it trained"
     lines = capsys.readouterr().out.splitlines()
@@ -158,7 +158,7 @@ def test_a_folder_that_was_just_taken_is_watched_although_it_has_no_config_yet(t
         [lambda: shutil.copytree(folder / "plain", tmp_path / "run", dirs_exist_ok=True), lambda: lock.close()]
     )
     next_look = SimpleNamespace(sleep=lambda seconds: next(steps)(), perf_counter=time.perf_counter)
-    monkeypatch.setattr(watching, "time", next_look)
+    monkeypatch.setattr(live, "time", next_look)
     with ExitStack() as lock:
         lock.enter_context(locked(tmp_path / "run"))
         assert mg.watch(tmp_path / "run", console=Console(file=StringIO())).finished

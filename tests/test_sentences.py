@@ -14,8 +14,7 @@ import pytest
 from rich.console import Console
 from sentence_pairs import OLD, TRAINING_PAIRS, answer_faults, excluded, training_faults
 
-from modgrok.answers import classifying
-from modgrok.answers import outlook as outlooks
+from modgrok.answers import classifying, outlook as outlooks
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.outlook import LEADS, outlook
 from modgrok.answers.probe import Probe

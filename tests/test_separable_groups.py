@@ -14,7 +14,7 @@ from modgrok.base.errors import InputError
 from modgrok.separable import check_obstruction, check_witness, classify_table, decide, smallest_group
 from modgrok.separable.procedures.trails import closed_trail, missing_arcs
 from modgrok.separable.reductions.groups import Group, abelian_groups, as_group
-from modgrok.separable.reductions.products import as_cyclic
+from modgrok.separable.reductions.orders import as_cyclic
 from modgrok.separable.verdict import Witness
 
 XOR = np.arange(8)[:, None] ^ np.arange(8)

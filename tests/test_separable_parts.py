@@ -9,12 +9,10 @@ import pytest
 from separable_cases import CASES, table_of
 
 from modgrok.separable.budget import Budget, LimitReached
-from modgrok.separable.procedures.climbing import Climb
+from modgrok.separable.procedures.climbing import Climb, guess_phases
 from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.procedures.phases import guess_phases
 from modgrok.separable.procedures.search import Search, Solution
-from modgrok.separable.procedures.symmetric import spreading_symmetries
-from modgrok.separable.reductions.automorphisms import ROWS, VALUES, Symmetries, decide_full
+from modgrok.separable.reductions.automorphisms import ROWS, VALUES, Symmetries, decide_full, spreading_symmetries
 from modgrok.separable.reductions.groups import as_group
 from modgrok.separable.reductions.reduction import absorbable_values, reduce_table
 

@@ -14,10 +14,9 @@ from modgrok.base.errors import InputError
 from modgrok.base.provenance import UNKNOWN
 from modgrok.explorer import papers
 from modgrok.report import page
-from modgrok.report.comparing import paper_diff
+from modgrok.report.comparing import Standing, paper_diff
 from modgrok.report.document import Notice, Table
 from modgrok.report.reproducing import paper
-from modgrok.report.standing import Standing
 from modgrok.reproduction import evidence
 from modgrok.reproduction.item import ItemResult, Verdict
 from modgrok.reproduction.records import Recorded, is_as_large, read_recorded

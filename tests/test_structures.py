@@ -8,8 +8,7 @@ from math import gcd
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import modgrok as mg
 from modgrok.algebra.expression import is_polynomial, parse, parse_any, to_latex, to_text

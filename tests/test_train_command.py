@@ -11,8 +11,7 @@ from rich.console import Console
 from modgrok import cli
 from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
-from modgrok.commands import bench as bench_command
-from modgrok.commands import train
+from modgrok.commands import bench as bench_command, train
 from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
 from modgrok.training.checkpoints import Training

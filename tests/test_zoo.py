@@ -12,8 +12,7 @@ import modgrok as mg
 from modgrok import cli
 from modgrok.base import repository
 from modgrok.base.errors import InputError
-from modgrok.experiments import zoo as zoos
-from modgrok.experiments import zoo_plan
+from modgrok.experiments import zoo as zoos, zoo_plan
 from modgrok.experiments.zoo_plan import ALIKE, HIDDEN, RANDOM, Entry, entries, table_of
 from modgrok.separable.classification import classify_table
 

@@ -13,50 +13,48 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from modgrok.algebra.fields import Field, finite_field
-    from modgrok.algebra.function import Function, read_function, table
-    from modgrok.algebra.groups import Group, group
-    from modgrok.algebra.known_tasks import TaskList, tasks
-    from modgrok.answers.classifying import Answer, classify
-    from modgrok.answers.complexity import Complexity, complexity
-    from modgrok.base.errors import ExpressionError, InputError
-    from modgrok.censuses.dataset import Dataset, build_dataset
-    from modgrok.censuses.runner import CensusRun, census
-    from modgrok.censuses.speed import CensusBenchmark, bench_census
-    from modgrok.compiler.compiling import compile
-    from modgrok.experiments.sweep_result import Sweep
-    from modgrok.experiments.sweeps import sweep
-    from modgrok.experiments.zoo import Specimen, Zoo, build_zoo, zoo
-    from modgrok.experiments.zoo_score import ZooScore, zoo_score
-    from modgrok.explorer.serving import Explored, explore
-    from modgrok.explorer.sharing import Shared, share
-    from modgrok.inspection.decompiling import Decompiled
-    from modgrok.inspection.inspecting import Inspection
-    from modgrok.inspection.wrapping import wrap
-    from modgrok.loss_law.expectation import Expectation
-    from modgrok.networks.circuit import Circuit, Expert
-    from modgrok.networks.export import Exported, export
-    from modgrok.networks.models.base import Model
-    from modgrok.networks.network import Network
-    from modgrok.networks.predicting import Prediction, Predictions, predict
-    from modgrok.networks.storage import load
-    from modgrok.networks.verification import Verification, verify
-    from modgrok.recognition.recognising import Recognised, recognise
-    from modgrok.report.comparing import PaperDiff, paper_diff
-    from modgrok.report.reproducing import Report, paper
-    from modgrok.reproduction.item import ItemResult
-    from modgrok.separable.checking import Check, check
-    from modgrok.separable.reductions.orders import Orders, smallest_group
-    from modgrok.training.bench import Benchmark, bench
-    from modgrok.training.comparison import Comparison, compare
-    from modgrok.training.config import TrainConfig, register
-    from modgrok.training.decompiling import decompile
-    from modgrok.training.inspecting import inspect
-    from modgrok.training.mixture import mix
-    from modgrok.training.run import Run, load_run
-    from modgrok.training.run_list import RunList, runs
-    from modgrok.training.train import resume, train
-    from modgrok.training.watching import watch
+    from modgrok.algebra.fields import Field as Field, finite_field as finite_field
+    from modgrok.algebra.function import Function as Function, read_function as read_function, table as table
+    from modgrok.algebra.groups import Group as Group, group as group
+    from modgrok.algebra.known_tasks import TaskList as TaskList, tasks as tasks
+    from modgrok.answers.classifying import Answer as Answer, classify as classify
+    from modgrok.answers.complexity import Complexity as Complexity, complexity as complexity
+    from modgrok.base.errors import ExpressionError as ExpressionError, InputError as InputError
+    from modgrok.censuses.dataset import Dataset as Dataset, build_dataset as build_dataset
+    from modgrok.censuses.runner import CensusRun as CensusRun, census as census
+    from modgrok.censuses.speed import CensusBenchmark as CensusBenchmark, bench_census as bench_census
+    from modgrok.compiler.compiling import compile as compile
+    from modgrok.experiments.sweep_result import Sweep as Sweep
+    from modgrok.experiments.sweeps import sweep as sweep
+    from modgrok.experiments.zoo import Specimen as Specimen, Zoo as Zoo, build_zoo as build_zoo, zoo as zoo
+    from modgrok.experiments.zoo_score import ZooScore as ZooScore, zoo_score as zoo_score
+    from modgrok.explorer.serving import Explored as Explored, explore as explore
+    from modgrok.explorer.sharing import Shared as Shared, share as share
+    from modgrok.inspection.decompiling import Decompiled as Decompiled
+    from modgrok.inspection.inspecting import Inspection as Inspection
+    from modgrok.inspection.wrapping import wrap as wrap
+    from modgrok.loss_law.expectation import Expectation as Expectation
+    from modgrok.networks.circuit import Circuit as Circuit, Expert as Expert
+    from modgrok.networks.export import Exported as Exported, export as export
+    from modgrok.networks.models.base import Model as Model
+    from modgrok.networks.network import Network as Network
+    from modgrok.networks.predicting import Prediction as Prediction, Predictions as Predictions, predict as predict
+    from modgrok.networks.storage import load as load
+    from modgrok.networks.verification import Verification as Verification, verify as verify
+    from modgrok.recognition.recognising import Recognised as Recognised, recognise as recognise
+    from modgrok.report.comparing import PaperDiff as PaperDiff, paper_diff as paper_diff
+    from modgrok.report.reproducing import Report as Report, paper as paper
+    from modgrok.reproduction.item import ItemResult as ItemResult
+    from modgrok.separable.checking import Check as Check, check as check
+    from modgrok.separable.reductions.orders import Orders as Orders, smallest_group as smallest_group
+    from modgrok.training.bench import Benchmark as Benchmark, bench as bench
+    from modgrok.training.config import TrainConfig as TrainConfig, register as register
+    from modgrok.training.inspecting import decompile as decompile, inspect as inspect
+    from modgrok.training.live import watch as watch
+    from modgrok.training.mixture import mix as mix
+    from modgrok.training.run import Run as Run, load_run as load_run
+    from modgrok.training.run_list import Comparison as Comparison, RunList as RunList, compare as compare, runs as runs
+    from modgrok.training.train import resume as resume, train as train
 
 __version__ = "0.3.0"
 
@@ -97,96 +95,16 @@ HOMES = {
     "report.reproducing": ("Report", "paper"),
     "training.bench": ("Benchmark", "bench"),
     "training.config": ("TrainConfig", "register"),
-    "training.decompiling": ("decompile",),
-    "training.inspecting": ("inspect",),
+    "training.inspecting": ("decompile", "inspect"),
+    "training.live": ("watch",),
     "training.mixture": ("mix",),
-    "training.comparison": ("Comparison", "compare"),
     "training.run": ("Run", "load_run"),
-    "training.run_list": ("RunList", "runs"),
+    "training.run_list": ("Comparison", "RunList", "compare", "runs"),
     "training.train": ("resume", "train"),
-    "training.watching": ("watch",),
 }
 """The public surface: which module each public name comes from."""
 
-__all__ = [
-    "Answer",
-    "Benchmark",
-    "CensusBenchmark",
-    "CensusRun",
-    "Check",
-    "Circuit",
-    "Comparison",
-    "Complexity",
-    "Dataset",
-    "Decompiled",
-    "Expectation",
-    "Expert",
-    "Explored",
-    "Exported",
-    "ExpressionError",
-    "Field",
-    "Function",
-    "Group",
-    "InputError",
-    "Inspection",
-    "ItemResult",
-    "Model",
-    "Network",
-    "Orders",
-    "PaperDiff",
-    "Prediction",
-    "Predictions",
-    "Recognised",
-    "Report",
-    "Run",
-    "RunList",
-    "Shared",
-    "Specimen",
-    "Sweep",
-    "TaskList",
-    "TrainConfig",
-    "Verification",
-    "Zoo",
-    "ZooScore",
-    "bench",
-    "bench_census",
-    "build_dataset",
-    "build_zoo",
-    "census",
-    "check",
-    "classify",
-    "compare",
-    "compile",
-    "complexity",
-    "decompile",
-    "explore",
-    "export",
-    "finite_field",
-    "group",
-    "inspect",
-    "load",
-    "load_run",
-    "mix",
-    "paper",
-    "paper_diff",
-    "predict",
-    "read_function",
-    "recognise",
-    "register",
-    "resume",
-    "runs",
-    "share",
-    "smallest_group",
-    "sweep",
-    "table",
-    "tasks",
-    "train",
-    "verify",
-    "watch",
-    "wrap",
-    "zoo",
-    "zoo_score",
-]
+__all__ = sorted(name for names in HOMES.values() for name in names)
 
 
 def __getattr__(name: str) -> Any:

@@ -27,8 +27,7 @@ from tally import Tally
 
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
-from modgrok.censuses import runner
-from modgrok.censuses import store as census_store
+from modgrok.censuses import runner, store as census_store
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.compiler.compiling import compile
 from modgrok.experiments import sweeps

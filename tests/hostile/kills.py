@@ -32,9 +32,7 @@ from tally import Tally
 
 from modgrok import cli
 from modgrok.commands import census, compile, paper, sweep, train
-from modgrok.figures import style
-from modgrok.figures import sweep as sweep_figures
-from modgrok.figures import training as training_figures
+from modgrok.figures import style, sweep as sweep_figures, training as training_figures
 
 IMPORTED = (census, compile, paper, sweep, train, style, sweep_figures, training_figures)
 """Children find what the commands need imported."""

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from modgrok import cli
 from modgrok.base import printing
-from modgrok.training.comparison import compare
+from modgrok.training.run_list import compare
 from modgrok.training.train import train
 
 SOURCE = str(Path(cli.__file__).parents[1])

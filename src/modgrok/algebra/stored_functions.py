@@ -16,8 +16,7 @@ from jaxtyping import Int
 from modgrok.algebra.expression import parse_any, to_text
 from modgrok.algebra.fields import Field, finite_field
 from modgrok.algebra.function import Function, from_table, over_structure
-from modgrok.algebra.groups import Group, named_group
-from modgrok.algebra.groups import from_table as group_from_table
+from modgrok.algebra.groups import Group, from_table as group_from_table, named_group
 from modgrok.algebra.named_groups import LARGEST_ORDER
 from modgrok.algebra.structures import Integers, Structure
 from modgrok.base.errors import InputError

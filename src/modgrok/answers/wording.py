@@ -6,9 +6,8 @@ from modgrok.answers.outlook import share_text
 from modgrok.base.results import percent
 from modgrok.recognition.disguise import Disguise
 from modgrok.separable.classification import Classification, FamilyVerdict
-from modgrok.separable.families import CONSTANT, FAMILIES, GROUP, ONE_VARIABLE
 from modgrok.separable.measures.symmetries import Symmetries
-from modgrok.separable.verdict import Verdict
+from modgrok.separable.verdict import CONSTANT, FAMILIES, GROUP, ONE_VARIABLE, Verdict
 
 REASONS = {
     "distinct-lines": "too many different rows or columns",

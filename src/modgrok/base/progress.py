@@ -16,13 +16,13 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
+    Progress as Bar,
     ProgressColumn,
+    Task as BarTask,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.progress import Progress as Bar
-from rich.progress import Task as BarTask
 from rich.text import Text
 
 Progress = Callable[[int, int], None]

@@ -12,10 +12,9 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
 from modgrok.base.provenance import KEY, UNKNOWN, Made
 from modgrok.base.results import Result, plain
-from modgrok.censuses import law_check as law
-from modgrok.censuses import outcomes, predictors, store
+from modgrok.censuses import law_check as law, outcomes, store
 from modgrok.censuses.law_check import Columns
-from modgrok.censuses.predictors import HALF
+from modgrok.censuses.outcomes import HALF
 from modgrok.loss_law.formula import FREE, LEAST_FRACTION
 
 
@@ -31,7 +30,7 @@ class Findings(Result):
     accuracy_by_family: tuple[outcomes.FamilyAccuracy, ...]
     verdicts: tuple[outcomes.VerdictOutcomes, ...]
     surprises: Mapping[str, outcomes.Surprise]
-    predictors: tuple[predictors.PredictorError, ...]
+    predictors: tuple[outcomes.PredictorError, ...]
 
     def summary(self) -> str:
         return f"{self.networks:,} networks on {self.tables:,} tables; loss law: {self.law.summary()}"
@@ -103,7 +102,7 @@ def findings(census: Columns) -> Findings:
         accuracy_by_family=outcomes.by_family(census),
         verdicts=outcomes.by_verdict(census),
         surprises=outcomes.surprises(census),
-        predictors=predictors.evaluate(census),
+        predictors=outcomes.evaluate(census),
     )
 
 

@@ -17,14 +17,12 @@ from modgrok.base.results import Result
 from modgrok.censuses import annotation, store
 from modgrok.censuses.law_check import columns_of
 from modgrok.censuses.outcomes import learned_words
-from modgrok.censuses.parts import CensusPart, parts
+from modgrok.censuses.parts import CensusPart, PreparedAhead, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
-from modgrok.censuses.prepared import PreparedAhead
 from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import OnPart, PartReport, Training, train_parts
-from modgrok.experiments.executors import LocalWorkers, train_compiled
 from modgrok.experiments.part import TrainedPart, slice_numbers, slice_of
-from modgrok.experiments.workers import Workers
+from modgrok.experiments.workers import LocalWorkers, Workers, train_compiled
 from modgrok.training.ensemble import check_memory
 
 

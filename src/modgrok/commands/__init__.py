@@ -27,7 +27,7 @@ COMMANDS = {
     "share": "write one page about a run, a network or a function, with its film, to send to anybody",
     "explore": "open the laboratory in a browser: functions, networks, training, census, paper",
 }
-"""Every command and what it does; reference.py makes docs/commands.md of them."""
+"""Every command and what it does; release/reference.py makes docs/commands.md of them."""
 
 EXAMPLES = {
     "compile": 'modgrok compile "n1 n2 + 3" --mod 97 --out net.safetensors',

@@ -20,8 +20,7 @@ from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
 from modgrok.censuses.law_check import FamilyErrors, NormalisationError, SettingErrors
-from modgrok.censuses.outcomes import FamilyAccuracy
-from modgrok.censuses.predictors import PredictorError
+from modgrok.censuses.outcomes import FamilyAccuracy, PredictorError
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census

@@ -23,8 +23,7 @@ from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
-from modgrok.separable.families import FAMILIES
-from modgrok.separable.verdict import Witness, in_symbols
+from modgrok.separable.verdict import FAMILIES, Witness, in_symbols
 
 SHOWN_ENTRIES = 24
 """How many entries of g1, g2 and h people see; --json has them all."""

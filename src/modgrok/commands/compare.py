@@ -10,7 +10,7 @@ from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
 from modgrok.commands.common import FILES_KEY, say
-from modgrok.training.comparison import Comparison, compare
+from modgrok.training.run_list import Comparison, compare
 
 KEYS = {
     "names": "names of the runs in this table: their folders, or the last parts of these",

@@ -14,7 +14,7 @@ from modgrok.base.results import percent
 from modgrok.commands.common import FILES_KEY, add_network, given_network, heading, say, say_how_read
 from modgrok.inspection.decompiling import Decompiled
 from modgrok.recognition.recognising import Tried
-from modgrok.training.decompiling import decompile, write_decompiled
+from modgrok.training.inspecting import decompile, write_decompiled
 
 KEYS = {
     "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",

@@ -18,8 +18,7 @@ from modgrok.commands import PROVENANCE_KEY, sweep
 from modgrok.commands.common import FILES_KEY, add_function, given_function, how_read, say, structure_given
 from modgrok.experiments.sweep_plan import seeds_of
 from modgrok.experiments.sweep_result import Sweep
-from modgrok.experiments.sweeps import default_folder as sweep_folder
-from modgrok.experiments.sweeps import run_plan
+from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
 from modgrok.training.ensemble import check_memory

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from modgrok.base import printing
 from modgrok.commands import train
+from modgrok.training.live import watch
 from modgrok.training.run import Run
-from modgrok.training.watching import watch
 
 KEYS = train.RUN_KEYS
 

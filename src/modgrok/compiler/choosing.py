@@ -34,8 +34,7 @@ from modgrok.compiler.structured import (
 from modgrok.separable import Witness, decide, decide_group, decide_grouped
 from modgrok.separable.decision import steps_of
 from modgrok.separable.reductions.finite_groups import latin_verdict
-from modgrok.separable.reductions.orders import AnyOrder
-from modgrok.separable.reductions.products import as_cyclic, product_verdict
+from modgrok.separable.reductions.orders import AnyOrder, as_cyclic, product_verdict
 
 FREQUENCY_LADDER = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
 """Numbers of frequencies that are tried, in turn, where fewer do not suffice; then all."""

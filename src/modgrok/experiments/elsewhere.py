@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from modgrok.experiments.ray_workers import WHERE as RAY_WHERE
-from modgrok.experiments.ray_workers import RayWorkers, check_ray
+from modgrok.experiments.ray_workers import WHERE as RAY_WHERE, RayWorkers, check_ray
 from modgrok.experiments.workers import Done, Task, Workers
 
 

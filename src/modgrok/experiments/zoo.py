@@ -33,8 +33,7 @@ from modgrok.base.progress import Progress
 from modgrok.base.repository import ROOT, has_studies
 from modgrok.base.results import Result, percent, plain_object
 from modgrok.base.stores import read_object, write_object
-from modgrok.experiments.zoo_plan import SNAPSHOTS as KEPT
-from modgrok.experiments.zoo_plan import Entry, entries
+from modgrok.experiments.zoo_plan import SNAPSHOTS as KEPT, Entry, entries
 from modgrok.networks.export import export
 from modgrok.networks.models import Transformer
 from modgrok.networks.network import Network

@@ -19,7 +19,7 @@ from modgrok.base.progress import Progress
 from modgrok.base.results import Result, percent
 from modgrok.experiments.zoo import Zoo, zoo
 from modgrok.networks.network import Network
-from modgrok.training.decompiling import decompile
+from modgrok.training.inspecting import decompile
 
 Contestant = Callable[[Network], Any]
 

@@ -25,9 +25,8 @@ from modgrok.explorer.network_answers import shown_neurons, weights_by_place
 from modgrok.inspection.experts import inspect_experts
 from modgrok.inspection.film import embedding_norms
 from modgrok.inspection.group_view import factors_of, neurons_of, power, transform, weight_blocks
-from modgrok.inspection.input_spectrum import Axes
+from modgrok.inspection.input_spectrum import Axes, neuron_columns
 from modgrok.inspection.inside import whole_inside
-from modgrok.inspection.neuron_waves import neuron_columns
 from modgrok.inspection.order import order_of, witness_of
 from modgrok.inspection.waves import fit_labels
 from modgrok.networks.circuit import Expert
@@ -188,7 +187,7 @@ def of_group(network: Network, group: Group) -> Lens:
 
 
 def of_activity(network: Network) -> Lens:
-    """Hidden neurons of the first layer as functions of both inputs (`inspection.neuron_waves`)."""
+    """Hidden neurons of the first layer as functions of both inputs (`inspection.input_spectrum`)."""
     order = order_of(network.function)
     layers = whole_inside(network).neurons if network.model.variables == 2 else ()
     axes = Axes.of(witness_of(network.function), order, network.model.residues) if len(layers) else None

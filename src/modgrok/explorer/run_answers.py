@@ -17,12 +17,10 @@ from modgrok.explorer.limits import PUBLIC, here
 from modgrok.explorer.recipes import of_runs, of_training
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, load
-from modgrok.training.comparison import compare
 from modgrok.training.config import TrainConfig
 from modgrok.training.run import Measured
 from modgrok.training.run_folder import METRICS, RESULT
-from modgrok.training.run_list import Recorded, differences, recorded, setting_text
-from modgrok.training.run_list import runs as list_runs
+from modgrok.training.run_list import Recorded, compare, differences, recorded, runs as list_runs, setting_text
 from modgrok.training.snapshots import SNAPSHOTS, snapshots_in
 
 FROM_RESULT = (

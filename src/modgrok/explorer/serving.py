@@ -8,19 +8,48 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+from typing import Any, TypeAlias
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
-from modgrok.explorer.connections import Silence, counted, silent
 from modgrok.explorer.guard import LOOPBACK
 from modgrok.explorer.laboratory import Laboratory
 from modgrok.explorer.public import PublicLaboratory
 from modgrok.explorer.server import build_app
+
+MOST_CONNECTIONS, MOST_OF_ADDRESS = 500, 40
+"""Of a public explorer, in all and from one address: a process may have 1,024 files open."""
+
+Silence: TypeAlias = set[tuple[Any, Any]]
+"""Connections of uvicorn that ask nothing, and their last requests."""
+
+
+def silent(connections: Iterable[Any]) -> Silence:
+    """Those that ask nothing now, each with the last request that it made, so that one who asks is told apart."""
+    return {(each, each.cycle) for each in connections if each.cycle is None or each.cycle.response_complete}
+
+
+def counted(proxies: int) -> type:
+    """uvicorn's protocol, which hangs up on whoever has too many connections; behind a proxy all are the proxy's."""
+    from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+    class Counted(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
+        """One connection."""
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            mine = self.client and self.client[0]
+            neighbours = sum(bool(each.client) and each.client[0] == mine for each in self.connections)
+            if len(self.connections) > MOST_CONNECTIONS or (not proxies and neighbours > MOST_OF_ADDRESS):
+                transport.abort()
+
+    return Counted
+
 
 HERE = "127.0.0.1"
 PORT, PORTS_TRIED = 8765, 20

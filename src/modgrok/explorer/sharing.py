@@ -26,8 +26,7 @@ from modgrok.explorer.bundle import whole_page
 from modgrok.explorer.films import film
 from modgrok.explorer.functions import asked_function, described, verdict_on
 from modgrok.explorer.network_answers import Examined, asked_network, compiled, expert_view, network_view
-from modgrok.explorer.recipes import Recipe, of_training, of_verdict
-from modgrok.explorer.recipes import of_network as of_compiler
+from modgrok.explorer.recipes import Recipe, of_network as of_compiler, of_training, of_verdict
 from modgrok.explorer.run_answers import measured
 from modgrok.inspection.wrapping import wrap
 from modgrok.networks.network import Network

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.censuses import law_check as law
-from modgrok.censuses import outcomes, predictors
+from modgrok.censuses import law_check as law, outcomes
 from modgrok.censuses.law_check import Columns, Setting
 from modgrok.figures.style import COLOURS, Figure, drawing
 from modgrok.loss_law.curve import fit_curve
@@ -142,8 +141,8 @@ def predictors_figure(census: Columns) -> Figure:
     """What is known before training against the test accuracy, at the largest setting with half of the table."""
     settings = [s for s in law.settings_of(census) if s.fraction == 0.5]
     setting = max(settings, key=lambda s: (int(s.rows.sum()), s.modulus, s.width))
-    values = predictors.predictor_values(census, setting.rows)
-    shown = [name for name in predictors.PREDICTORS if name not in ("train_loss", "complexity", "none")]
+    values = outcomes.predictor_values(census, setting.rows)
+    shown = [name for name in outcomes.PREDICTORS if name not in ("train_loss", "complexity", "none")]
     with drawing(7.2, 4.9) as figure:
         grid = figure.subplots(2, 3, sharey=True)
         for axes, name in zip(grid.ravel(), shown, strict=True):

@@ -10,9 +10,13 @@ from matplotlib.axes import Axes
 from matplotlib.colors import PowerNorm
 
 from modgrok.figures.film import film_figure
-from modgrok.figures.inside import activity_figure, attention_figure, spectra_figure
-from modgrok.figures.logits import logits_figure
-from modgrok.figures.representations import representations_figure
+from modgrok.figures.inside import (
+    activity_figure,
+    attention_figure,
+    logits_figure,
+    representations_figure,
+    spectra_figure,
+)
 from modgrok.figures.style import COLUMN, FAINT, INK, PAGE, POWER, WAVE, Figure, drawing
 from modgrok.inspection.experts import ExpertInspection, input_names
 from modgrok.inspection.inspecting import Inspection

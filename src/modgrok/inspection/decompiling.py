@@ -19,11 +19,10 @@ from jaxtyping import Bool
 from modgrok.algebra.function import Function
 from modgrok.base.results import Columns, Result, html_table, percent, plain_object
 from modgrok.compiler.plan import witness_tables
-from modgrok.inspection.group_logits import GroupTemplates, group_columns
-from modgrok.inspection.input_spectrum import Axes
+from modgrok.inspection.group_view import GroupTemplates, group_columns
+from modgrok.inspection.input_spectrum import Axes, neuron_columns
 from modgrok.inspection.inside import whole_inside
 from modgrok.inspection.logits import LARGEST_LOGITS, LogitsView, Templates, logits_view
-from modgrok.inspection.neuron_waves import neuron_columns
 from modgrok.inspection.order import Labels, Order, witness_of
 from modgrok.inspection.twins import Twin, neuron_twin, representation_twin, twin_of, wave_twin
 from modgrok.inspection.waves import FittedWaves, fit_labels

@@ -2,18 +2,25 @@
 
 Statistics are over the active neurons, those that are alive and not constant; `waves` says what frequency, multiplier,
 offset and residual mean, `order` in which order of the residues.
+
+Which of the compiler's phase designs the neurons of a trained expert resemble, and how closely.
+
+The snapped network: one cosine per block, with phases that obey the law, and nothing else.
+
+If it still computes the function, the cosines are the solution and not just a feature of it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import factorial
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 
 from modgrok.algebra.expression import Tree, parse
 from modgrok.algebra.field import is_prime
@@ -21,16 +28,94 @@ from modgrok.algebra.groups import Group
 from modgrok.base.errors import InputError
 from modgrok.base.results import plain
 from modgrok.compiler.choosing import candidate_plans
+from modgrok.compiler.phases import exact_design, narrow_design
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.steps import Plan
 from modgrok.compiler.structured import cyclic_logarithms
-from modgrok.inspection.design import NearestDesign, nearest_design
 from modgrok.inspection.order import Labels, Order, natural_order, order_of
-from modgrok.inspection.snap import mean, snap
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
 from modgrok.networks.circuit import Expert
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, chunk_rows
+from modgrok.networks.verification import answers, row_chunks
+
+ANGLES = 4096
+"""Random angles over which leakage is averaged."""
+CANCELS = 1e-3
+"""A design cancels exactly if its leakage is below this share of what random phases leave."""
+
+
+@dataclass(frozen=True)
+class NearestDesign:
+    """`designs` are the neurons per frequency that each design needs; `neurons_per_frequency` is what there is."""
+
+    words: str
+    designs: dict[str, int]
+    name: str | None = None
+    neurons_per_frequency: dict[str, float] | None = field(default=None)
+    leakage: float | None = None
+    leakage_ratio: float | None = None
+
+
+def nearest_design(expert: Expert, waves: FittedWaves) -> NearestDesign:
+    """The design, by what its phases leave of the terms that must cancel.
+
+    Write θ_s for the angle 2π c_s f r_s / m of input s and φ for that of the class. The neurons of
+    frequency f add up to Re(e^{-iφ} G) with G = Σ_k a_Q e^{-iψ_Q} (Σ_s a_s cos(θ_s + ψ_s))^S. Only one term
+    of G is wanted, C e^{iΣθ_s} with C = S!/2^S Σ_k a_Q Π_s a_s e^{i(Σψ_s - ψ_Q)}; the others must cancel
+    between neurons. The leakage is the root mean square over angles of G - C e^{iΣθ_s}, divided by |C|.
+    Were phases independent, squares of the single neurons' leaks would add up; the leakage over that value
+    is about 1 for the random design and 0 for an exact one. What no input moves does not count if constant
+    neurons can remove it.
+    """
+    phased = waves.frequency[waves.has_phases]
+    counts = [int(np.sum(phased == f)) for f in np.unique(phased)]
+    designs = {"exact": exact_design(expert.terms).width}
+    if expert.terms == 2:
+        designs["narrow"] = narrow_design().width
+    if not counts or expert.power != expert.terms or mean(waves.common[waves.active]) < 0.5:
+        return NearestDesign("the neurons do not have the form of a design in this order", designs)
+    median = float(np.median(counts))
+    leakage, of_random = leakages(expert, waves)
+    ratio = leakage / of_random
+    if ratio < CANCELS:
+        name = next((name for name, width in designs.items() if width == median), "exact")
+        words = f"the {name} design: unwanted terms cancel to {leakage:.0e} of the wanted one"
+    else:
+        name = "random" if ratio > 0.5 else "exact"
+        words = f"between random and exact phases: unwanted terms are {100 * ratio:.0f} % of what random phases leave"
+    if ratio > 0.9:
+        words = f"random phases: unwanted terms are {100 * ratio:.0f} % of what independent ones leave"
+    needs = ", ".join(f"{name} needs {width}" for name, width in designs.items())
+    return NearestDesign(
+        f"{words}; {median:g} neurons per frequency ({needs})",
+        designs,
+        name,
+        {"median": median, "least": min(counts), "most": max(counts)},
+        leakage,
+        ratio,
+    )
+
+
+def leakages(expert: Expert, waves: FittedWaves) -> tuple[float, float]:
+    """The leakage as it is, and as it would be with independent phases, pooled over frequencies by power."""
+    terms = expert.terms
+    theta = np.random.default_rng(0).uniform(-np.pi, np.pi, (terms, ANGLES, 1))
+    removable = bool((waves.alive & waves.constant).any())
+    unwanted = independent = wanted = 0.0
+    for f in np.unique(waves.frequency[waves.has_phases]):
+        k = waves.has_phases & (waves.frequency == f)
+        a, psi, a_q = waves.amplitude[:-1, None, k], waves.phase[:-1, None, k], waves.amplitude[-1, k]
+        turn = a_q * np.exp(-1j * waves.readout_phase[k])
+        signal = factorial(terms) / 2**terms * turn * np.prod(a * np.exp(1j * psi), axis=0)
+        leak = turn * np.sum(a * np.cos(theta + psi), axis=0) ** terms - signal * np.exp(1j * theta.sum(axis=0))
+        if removable:
+            leak -= leak.mean(axis=0)
+        unwanted += np.mean(np.abs(leak.sum(axis=1)) ** 2)
+        independent += np.mean(np.sum(np.abs(leak) ** 2, axis=1))
+        wanted += np.abs(signal.sum()) ** 2
+    return float(np.sqrt(unwanted / wanted)), float(np.sqrt(independent / wanted))
+
 
 TIE_DIGITS = 6
 """Orders that explain the same power to so many digits are as good as each other; the first is taken."""
@@ -225,3 +310,55 @@ def input_names(network: Network, wires: Sequence[int]) -> list[str]:
     """Names of what an expert reads: variables, or e1, e2, … for what earlier experts compute."""
     names = [*network.variables, *(f"e{k + 1}" for k in range(len(network.circuit.experts)))]
     return [names[wire] for wire in wires]
+
+
+MOST_WORK = 1 << 38
+"""The snapped network is checked on the whole table, or on as many random rows as take so many multiplications."""
+
+
+def snap(expert: Expert, waves: FittedWaves) -> Expert:
+    """The expert with each block of an active neuron replaced by its fitted cosine, and dead neurons by zero.
+
+    The law's residual δ is shared equally: ψ_s + δ/(S+1) and ψ_Q - δ/(S+1) obey it exactly. Where a wave has a sign
+    instead of a phase, signs stay. Constant neurons stay, and so do the weights of residues without a place: no cosine
+    describes how a product treats zero.
+    """
+    share = np.where(waves.has_phases, waves.residual / (expert.terms + 1), 0)
+    phase = waves.phase + share * np.array([*[1] * expert.terms, -1])[:, None]
+    neurons = np.flatnonzero(waves.active)
+
+    def cosine(block: int, places: Int[np.ndarray, "place"]) -> Float[np.ndarray, "place width"]:
+        turns = np.outer(places, waves.frequency[neurons]) % waves.period / waves.period
+        return np.asarray(waves.amplitude[block, neurons] * np.cos(2 * np.pi * turns + phase[block, neurons]))
+
+    embed, readout = np.array(expert.embed), np.array(expert.readout)
+    embed[:, :, ~waves.alive], readout[~waves.alive] = 0, 0
+    for s, table in enumerate(waves.labels.tables):
+        placed = np.flatnonzero(table >= 0)
+        embed[s][np.ix_(placed, neurons)] = cosine(s, table[placed])
+    readout[np.ix_(neurons, waves.labels.classes)] = 0
+    for t in waves.labels.reached:
+        readout[neurons, waves.labels.outputs[t]] += cosine(-1, np.array([t]))[0]
+    return Expert(embed, readout, expert.power)
+
+
+def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) -> tuple[float, float, int]:
+    """Share of right answers over the whole table, and over its rows without a zero; and the number of rows checked.
+
+    Right are the values of the network's expression, or of `table`, one axis per variable. Where the whole table takes
+    more than `MOST_WORK`, random rows are checked.
+    """
+    count = min(network.known_rows, max(1, MOST_WORK // network.parameters))
+    size = chunk_rows(network.model, count, network.dtype)
+    right, nonzero = [], []
+    for rows in row_chunks(network, count, size, np.random.default_rng(0)):
+        values = answers(network, rows) if table is None else table[tuple(rows.T)]
+        right.append(network.predict(rows) == values)
+        nonzero.append(np.all(rows != 0, axis=1))
+    every = np.concatenate(right)
+    return mean(every), mean(every[np.concatenate(nonzero)]), count
+
+
+def mean(values: np.ndarray) -> float:
+    """The mean, or 0 of nothing: networks may have no living neuron."""
+    return float(np.mean(values)) if values.size else 0.0

@@ -15,10 +15,9 @@ from jaxtyping import Bool, Float, Int
 
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result, percent, plain_object
-from modgrok.inspection.experts import inspect_experts, no_waves, snapped_network, statistics
+from modgrok.inspection.experts import accuracies, inspect_experts, no_waves, snapped_network, statistics
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
 from modgrok.inspection.order import Order, order_of
-from modgrok.inspection.snap import accuracies
 from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network

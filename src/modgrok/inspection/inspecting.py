@@ -20,6 +20,7 @@ from modgrok.base.results import Result, html_table, percent, plain_object
 from modgrok.inspection.experts import (
     STATISTICS,
     ExpertInspection,
+    accuracies,
     input_names,
     inspect_experts,
     no_waves,
@@ -31,7 +32,6 @@ from modgrok.inspection.group_view import GroupView, group_view
 from modgrok.inspection.inside import InsideView, inside_view
 from modgrok.inspection.logits import LogitsView, logits_view
 from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
-from modgrok.inspection.snap import accuracies
 from modgrok.networks.network import Network
 
 Figure: TypeAlias = Any

@@ -24,9 +24,9 @@ from numpy.typing import ArrayLike
 
 from modgrok.base.files import read_json
 from modgrok.separable.classification import Classification
-from modgrok.separable.families import MEASURED, MULTIPLICATIVE
 from modgrok.separable.measures.complexity import entropy
 from modgrok.separable.measures.redundancy import answered_share, twin_classes
+from modgrok.separable.verdict import MEASURED, MULTIPLICATIVE
 
 GROKKED = 0.99
 """The test accuracy from which on a training counts as grokked."""

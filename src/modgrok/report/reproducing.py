@@ -18,7 +18,7 @@ from modgrok.base.results import Result, html_table, plain
 from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
-from modgrok.report.standing import standings
+from modgrok.report.comparing import standings
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result
 from modgrok.reproduction.item import Effort, ItemResult, Size
 from modgrok.reproduction.records import Recorded, read_recorded

@@ -7,7 +7,7 @@ the repository trains the joined architecture end to end; here is what its resul
 from __future__ import annotations
 
 from modgrok.base.results import percent
-from modgrok.figures.endtoend import endtoend_figures
+from modgrok.figures.paper import endtoend_figures
 from modgrok.figures.style import Figure
 from modgrok.reproduction.item import ItemResult, Summary, Values
 from modgrok.training.diagnosis import LEARNED

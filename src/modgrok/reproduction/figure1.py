@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from modgrok.compiler.compiling import PaperSettings, compile_paper
-from modgrok.figures import figure1 as drawing
+from modgrok.figures import paper as drawing
 from modgrok.figures.style import Figure
 from modgrok.networks.verification import verify
 from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict

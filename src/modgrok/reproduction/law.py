@@ -12,7 +12,7 @@ import numpy as np
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import percent
-from modgrok.figures.law import law_figure
+from modgrok.figures.paper import law_figure
 from modgrok.figures.style import Figure
 from modgrok.loss_law.curve import Curve
 from modgrok.loss_law.fraction_law import FractionLaw

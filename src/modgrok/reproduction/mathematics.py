@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.results import percent
-from modgrok.figures.mathematics import mathematics_figure
+from modgrok.figures.paper import mathematics_figure
 from modgrok.figures.style import Figure
 from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network

@@ -6,7 +6,7 @@ of the repository trains some; here is what their result says.
 
 from __future__ import annotations
 
-from modgrok.figures.strong import strong_figures
+from modgrok.figures.paper import strong_figures
 from modgrok.figures.style import Figure
 from modgrok.reproduction.item import ItemResult, Summary, Values
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.function import from_expression
-from modgrok.compiler.compiling import ExactSettings as Settings
-from modgrok.compiler.compiling import assemble, compile_exact
+from modgrok.compiler.compiling import ExactSettings as Settings, assemble, compile_exact
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.plan import plan_by_shape
+from modgrok.figures.paper import widths_figure
 from modgrok.figures.style import Figure
-from modgrok.figures.widths import widths_figure
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
 from modgrok.networks.verification import verify

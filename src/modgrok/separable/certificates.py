@@ -16,9 +16,8 @@ import numpy as np
 from modgrok.base.results import plain_object
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
-from modgrok.separable.families import family_over
 from modgrok.separable.reductions.groups import Moduli
-from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness
+from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness, family_over
 
 
 def verdict_to_json(verdict: Verdict) -> dict[str, Any]:

@@ -29,14 +29,24 @@ from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
-from modgrok.separable.families import ADDITIVE, CONSTANT, FAMILIES, GROUP, MULTIPLICATIVE, ONE_VARIABLE, PRODUCT_GROUP
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.finite_groups import as_sums, decide_group, latin_verdict
 from modgrok.separable.reductions.grouping import GroupedDecision, question
-from modgrok.separable.reductions.orders import AnyOrder
-from modgrok.separable.reductions.products import product_verdict
-from modgrok.separable.verdict import Obstruction, Status, Verdict, Witness
+from modgrok.separable.reductions.orders import AnyOrder, product_verdict
+from modgrok.separable.verdict import (
+    ADDITIVE,
+    CONSTANT,
+    FAMILIES,
+    GROUP,
+    MULTIPLICATIVE,
+    ONE_VARIABLE,
+    PRODUCT_GROUP,
+    Obstruction,
+    Status,
+    Verdict,
+    Witness,
+)
 
 SECOND_LOOK = 0.05
 """The share of the effort that is left for the other families once one is known to fit."""

@@ -21,17 +21,14 @@ from jaxtyping import Int
 from modgrok.base.errors import InputError
 from modgrok.separable.budget import STEPS_OF_EFFORT, Budget, LimitReached
 from modgrok.separable.certificates import check_witness
-from modgrok.separable.procedures.algebraic import guess_algebra
-from modgrok.separable.procedures.climbing import Climb
+from modgrok.separable.procedures.algebraic import guess_algebra, guess_small_powers
+from modgrok.separable.procedures.climbing import Climb, guess_phases
 from modgrok.separable.procedures.obstructions import combine, counting, distinct_lines, grouped
 from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
-from modgrok.separable.procedures.phases import guess_phases
 from modgrok.separable.procedures.quadrangles import decide_latin, is_latin
 from modgrok.separable.procedures.search import Restarts, Solution
-from modgrok.separable.procedures.small_powers import guess_small_powers
-from modgrok.separable.procedures.symmetric import refute_by_symmetry
 from modgrok.separable.procedures.trails import decide_two_columns
-from modgrok.separable.reductions.automorphisms import decide_full
+from modgrok.separable.reductions.automorphisms import decide_full, refute_by_symmetry
 from modgrok.separable.reductions.groups import Group, Moduli, as_group
 from modgrok.separable.reductions.partial import (
     absorbable_known,

@@ -1,29 +1,35 @@
 """What people see of a training while it runs: on a terminal, in a notebook, and in a pipe.
 
 `live_view` gives a function that takes a `Point` for each measurement. The same view shows a training of this process
-(`training.runs`) and one that another process writes to its folder (`training.watching`).
+(`training.train`) and one that another process writes to its folder (`watch`).
 """
 
 from __future__ import annotations
 
 import html
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from math import isfinite
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-from rich.progress import Progress as Bar
+from rich.progress import BarColumn, MofNCompleteColumn, Progress as Bar, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from modgrok.base import printing
+from modgrok.base.errors import InputError
 from modgrok.base.progress import html_bar, line_every_few_seconds, notebook_output
 from modgrok.base.results import percent
 from modgrok.networks.network import Network
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import LEARNED
+from modgrok.training.run import Run, load_run, read_curves
+from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, is_running, load_config
 
 LEVELS = "▁▂▃▄▅▆▇█"
 SPARKS = 24
@@ -187,3 +193,64 @@ def small_curves(accuracies: Mapping[str, Sequence[float]]) -> str:
         points = " ".join(f"{x:.0f},{HEIGHT - 1 - (HEIGHT - 2) * y:.1f}" for x, y in zip(places, values, strict=False))
         lines.append(f"<polyline points='{points}' fill='none' stroke='{colour}'/>")
     return f"<svg width='{WIDTH}' height='{HEIGHT}' role='img'>{''.join(lines)}</svg>"
+
+
+SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def watch(folder: str | Path, *, console: Console | None = None) -> Run:
+    """Show how far the run in a folder is until its training ends, whichever process trains it.
+
+    Args:
+        folder: the folder of a run: `modgrok train … --out FOLDER`.
+        console: where to show it; by default, and in notebooks, the standard error.
+
+    Returns:
+        The `Run`, as it ended.
+    """
+    folder, console = Path(folder), console or printing.console(stderr=True)
+    config = begun(folder)
+    if not is_running(folder):
+        return ended(folder, config)
+    if console.is_terminal or console.is_jupyter:
+        with live_view(config, console, beginning="waiting for its first measurement …") as on_point:
+            for point in points(folder):
+                on_point(point)
+    else:
+        for point in points(folder):
+            console.print(line_of(point.row, config.steps), soft_wrap=True)
+    return ended(folder, config)
+
+
+def begun(folder: Path) -> TrainConfig:
+    """The config of the run in a folder; a process that has just taken the folder is given the time to write it."""
+    while not (folder / CONFIG).exists() and is_running(folder):
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+    return load_config(folder)
+
+
+def points(folder: Path) -> Iterator[Point]:
+    """Every measurement that the folder holds, and those that come, until nothing trains the run."""
+    seen, began, first = 0, time.perf_counter(), 0
+    while True:
+        running = is_running(folder)  # before the look at the metrics: what was written before the end is not missed
+        if (folder / METRICS).exists():
+            columns = read_curves(folder)
+            if seen == 0:
+                first = int(columns["step"][-1])
+            for place in range(seen, len(columns["step"])):
+                row = {name: float(column[place]) for name, column in columns.items()}
+                yield Point(row, max(0, int(row["step"]) - first), time.perf_counter() - began)
+            seen = len(columns["step"])
+        if not running:
+            return
+        time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def ended(folder: Path, config: TrainConfig) -> Run:
+    """The run as it ended; an `InputError` if its process was killed."""
+    if not (folder / RESULT).exists():
+        raise InputError(
+            f"nothing trains {folder}, and it did not come to its end; go on with: {MADE_BY} --resume {folder}"
+        )
+    return replace(load_run(folder), reused=False)

@@ -6,13 +6,18 @@ on, since a + r·b is different for every cell; then the form says nothing about
 trivial. Between these each order is a question of its own, and fitting Z_m does not imply fitting Z_{m+1}. But a
 witness over Z_m, with its elements taken as whole numbers 0 … m - 1, has sums up to some s, and h may be repeated up to
 there: the table fits every order above s.
+
+Sums over groups that are not cyclic: bitwise exclusive or, for one, is a sum over Z_2 × Z_2 × …
+
+They are asked for where no cyclic family fits a small table. A witness is one of a cyclic group too, of a larger one:
+digits that are added without a carry are the digits of whole numbers, if there is room for their sums between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, product
 from math import prod
 
 import numpy as np
@@ -21,7 +26,7 @@ from jaxtyping import Int
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
 from modgrok.separable.decision import EFFORT, Decision, steps_of
-from modgrok.separable.reductions.grouping import GroupedDecision, one_against_rest, question
+from modgrok.separable.reductions.grouping import GroupedDecision, decide_grouped, one_against_rest, question
 from modgrok.separable.reductions.groups import Group, abelian_groups
 from modgrok.separable.reductions.reduction import Reduced, absorbable_values, line_classes, reductions
 from modgrok.separable.verdict import Obstruction, Verdict, Witness, group_text
@@ -280,3 +285,52 @@ def largest_sum(witness: Witness) -> int:
         finite = [t for t in part if t is not None]
         total += max(finite) - min(finite) if finite else 0
     return total
+
+
+LARGEST = 64
+"""Lines of the longest side of a table for which groups that are not cyclic are tried."""
+SHARE = 0.5
+"""The share of the effort that all of them have together."""
+
+
+def product_verdict(table: Int[np.ndarray, "p ..."], *, effort: float = EFFORT) -> Verdict | None:
+    """The first group, not cyclic and no larger than the table's sides or values, over which it is h(g1 + g2 + …)."""
+    largest = max(*table.shape, int(table.max()) + 1)
+    if largest > LARGEST:
+        return None
+    _, least = bounds(table, False)
+    groups = [group for order in range(least, largest + 1) for group in abelian_groups(order) if not group.cyclic]
+    for group in groups:
+        verdict = decide_grouped(table, group.moduli, False, effort=SHARE * effort / len(groups))
+        if verdict.in_class:
+            return verdict
+    return None
+
+
+def as_cyclic(witness: Witness) -> Witness:
+    """The same function over a cyclic group: a witness over Z_m1 × … × Z_mk has one over Z_(m1·r2⋯rk).
+
+    The sum of S digits of Z_m is at most S(m - 1), so that r = S(m - 1) + 1 leaves room for it: with the digits taken
+    as those of a number of mixed radix, sums never carry. The first digit needs no room, it may wrap.
+    """
+    if not witness.moduli:
+        return witness
+    moduli = tuple(sorted(witness.moduli, reverse=True))
+    first = sorted(range(len(moduli)), key=lambda k: -witness.moduli[k])
+    group, terms = Group(witness.moduli), len(witness.g)
+    radices = (moduli[0], *(terms * (m - 1) + 1 for m in moduli[1:]))
+    wide = Group(radices)
+
+    def embedded(element: int | None) -> int | None:
+        if element is None:
+            return None
+        digits = group.coordinates(element)
+        return wide.number(digits[k] for k in first)
+
+    def value(digits: tuple[int, ...]) -> int | None:
+        narrow = dict(zip(first, digits, strict=True))
+        return witness.h[group.number(narrow[k] for k in range(len(moduli)))]
+
+    h = tuple(value(digits) for digits in product(*map(range, radices)))
+    g = tuple(tuple(map(embedded, part)) for part in witness.g)
+    return Witness(prod(radices), g, h, witness.h_absorbing)

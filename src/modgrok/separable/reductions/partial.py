@@ -19,9 +19,9 @@ import numpy as np
 from jaxtyping import Int
 
 from modgrok.separable.budget import Budget, steps_for
+from modgrok.separable.procedures.algebraic import guess_small_powers
 from modgrok.separable.procedures.climbing import Climb
 from modgrok.separable.procedures.search import Restarts, Solution
-from modgrok.separable.procedures.small_powers import guess_small_powers
 from modgrok.separable.reductions.groups import Group
 from modgrok.separable.reductions.reduction import Reduced, Table
 from modgrok.separable.verdict import Refutation, Witness

@@ -1,4 +1,4 @@
-"""The page docs/commands.md, made from the commands themselves: python -m modgrok.commands.reference > docs/commands.md
+"""The page docs/commands.md, made from the commands themselves: python release/reference.py > docs/commands.md
 
 Words, options and defaults come from each command's parser, the JSON keys from its constant KEYS: a mapping from each
 key to its meaning, or, for a command with several actions, from each action to such a mapping.
@@ -21,7 +21,7 @@ LONGEST_LINE = 110
 INTRODUCTION = """\
 # Commands and their JSON
 
-This page is made from the code: `python -m modgrok.commands.reference > docs/commands.md`.
+This page is made from the code: `python release/reference.py > docs/commands.md`.
 
 Every command takes `--json` and then prints one object on stdout; progress and errors go to stderr. Numbers that JSON
 cannot hold (NaN, infinities) are `null`. A key has one meaning and one type in all commands; the names of settings, of
