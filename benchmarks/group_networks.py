@@ -217,7 +217,7 @@ def page(found: dict[str, Any]) -> None:
         plain = f"{min(faithful) ** 3 + 1:,}" if faithful else "–"
         one_hot = f"{row['one_hot']:,}" if "one_hot" in row else "–"
         lines.append(
-            f"| {name} | {row['order']} | {row['minimal']} | {row['minimal_margin']:.1e} | {plain} | {one_hot} |"
+            f"| {name} | {row['order']} | {row['minimal']} | {row['minimal_margin']:.3g} | {plain} | {one_hot} |"
         )
     before, _, rest = PAGE.read_text().partition("<!-- widths -->\n")
     _, _, after = rest.partition("<!-- end of widths -->\n")

@@ -11,7 +11,7 @@ import pytest
 from lookup_model import untrained
 from PIL import Image
 
-from modgrok.inspection.film import embedding_norms, followed_neurons
+from modgrok.inspection.film import embedding_along, embedding_norms, followed_neurons
 from modgrok.inspection.order import function_order
 from modgrok.networks.models import Transformer
 from modgrok.training.checkpoints import begin
@@ -59,7 +59,8 @@ def test_norms_by_frequency_are_all_of_the_embedding(power):
 
 
 def test_neurons_are_followed_from_the_strongest_frequencies(power):
-    neurons = followed_neurons(power[-1][1], function_order("n1 + n2", 7))
+    along = embedding_along(power[-1][1], function_order("n1 + n2", 7))
+    neurons = followed_neurons(np.abs(np.fft.rfft(along, axis=1)) ** 2)
     assert len(set(neurons)) == len(neurons) == 3  # as many as frequencies modulo 7
 
 

@@ -6,7 +6,9 @@ import pytest
 import modgrok as mg
 from modgrok.algebra.function import read_function
 from modgrok.algebra.groups import group
+from modgrok.cli import main
 from modgrok.inspection.group_view import coset_orders, factors_of, group_view, logits_shares, subgroups_of
+from modgrok.inspection.order import order_of
 from modgrok.networks.circuit import Expert
 from modgrok.networks.models import Power
 from modgrok.networks.network import Network
@@ -92,3 +94,37 @@ def test_inspect_shows_a_word_in_a_group(tmp_path):
     assert json["name"] == "S3" and json["closed_form_share"] == pytest.approx(1)
     assert [row["degree"] for row in json["representations"]] == [1, 1, 2]
     assert (tmp_path / "representations.png").exists()
+
+
+def test_a_run_in_a_group_is_told_by_representation_and_nothing_in_it_is_nan(tmp_path, capsys):
+    words = ("--group", "S3", "--fraction", "1", "--steps", "300", "--width", "32", "--out")
+    assert main(["train", "a b", *words, str(tmp_path / "run")]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "of the logits' variance on the closed form, 2 of 2 representations hold most of it" in told
+    assert "IPR" not in told and "nan" not in told
+    assert main(["inspect", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert "closed form" in told and "neurons in one representation" in told and "nan" not in told
+    found = mg.inspect(tmp_path / "run")
+    assert found.order == found.logits.order == "none" and found.logits.input_spectrum is None
+    film, last = found.film, group_view(found.network)
+    assert film.measures["analytical_share"][-1] == pytest.approx(last.closed_form_share)
+    assert film.measures["one_representation_share"][-1] == pytest.approx(last.to_json()["one_representation_share"])
+    assert film.measures["law_median"][-1] == pytest.approx(last.neurons.median_law())
+    assert film.key_frequencies == last.key == (1, 2) and not film.known("ipr") and film.held[-1].max() > 0.9
+    norms = np.sum(film.norms**2, axis=1)
+    assert norms[-1] == pytest.approx(np.sum(np.asarray(found.network.params.embed, float) ** 2))
+
+
+@pytest.mark.parametrize("model", ["mlp", "transformer"])
+def test_other_models_in_a_group_have_no_frequencies(model):
+    run = mg.train("a b", group="S3", model=model, fraction=1, steps=20, width=8, snapshots=3)
+    found = mg.inspect(run)
+    assert not found.inside.layers and not found.inside.spectra and "logits" not in found.figures()
+    assert found.film.known("analytical_share") and not np.isfinite(found.film.measures["ipr"]).any()
+
+
+def test_cyclic_groups_keep_their_waves():
+    assert order_of(read_function("a b", group="Z3xZ4")).name == "witness"
+    assert order_of(read_function("a b", group="Z7")).name == "additive"
+    assert order_of(read_function("a b", group="S3"), "additive").places.period.tolist() == [6, 6, 6]

@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+import pytest
+
 import modgrok as mg
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -30,8 +32,10 @@ def test_the_summary_has_the_stored_numbers_of_networks_and_proofs():
     four = next(row for row in stored("widths.json")["rows"] if row["terms"] == 4)
     two = next(row for row in stored("widths.json")["rows"] if row["terms"] == 2)
     assert f"**{two['minimal']} hidden neurons add two residues" in page
-    assert f"take {four['flat']} neurons for the one-hot and {four['minimal']} to rank it first" in page
-    assert f"random phases take {four['random']:,}, published closed forms" in page
+    assert (
+        f"has {four['flat']} neurons if its logits are to be an exact one-hot vector, and {four['minimal']} if" in page
+    )
+    assert f"With random phases it has {four['random']:,}; with the published closed forms" in page
     assert f"largest margin, {four['literature']:,} (" in page
     proofs = stored("proofs.json")["rows"]
     least = next(row for row in proofs if row["kind"] == "minimal" and row["expression"].startswith("2n1^4"))
@@ -60,7 +64,7 @@ def test_the_summary_has_the_stored_numbers_of_decisions_and_laws():
     assert "Learned 79 of 81 times" in text_of("docs/strong.md") and "learned in 79 of 81 cases" in page
     report = json.loads(text_of("benchmarks/census/large/report/report.json"))
     assert f"{report['evaluated']:,} networks at {len(report['errors_by_setting'])} settings" in page
-    assert f"error {report['error_one_curve']:.3f} on unseen tables" in page
+    assert f"error is {report['error_one_curve']:.3f} on unseen tables" in page
     families = next(each for each in report["errors_held_out"] if each["held_out"] == "families")
     assert f"{families['error']:.3f} on unseen families" in page
     assert f"{report['networks_left_out']:,} of the census's {report['networks']:,}" in page
@@ -77,8 +81,11 @@ def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling
     assert f"All {found['groups']['groups']} groups tried" in page
     assert [rows[name]["minimal"] for name in ("S5", "A5", "D30", "Z97")] == [5, 4, 3, 3]
     assert "5 multiply in S₅, 4 in A₅, 3 in D₃₀ and in Z₉₇" in page
-    margins = [rows[name]["minimal_margin"] for name in ("S5", "A5", "D30", "Z97")]
-    assert 1e-4 < max(margins) < 1e-3 and 1e-7 < min(margins) < 1e-6 and "10⁻⁴ to 10⁻⁷" in page
+    for name, said in (("A5", "9.5 · 10⁻⁵ in A₅"), ("S5", "1.6 · 10⁻⁶ in S₅"), ("A6", "2.2 · 10⁻⁸ in A₆")):
+        margin = mg.compile("a b", group=name).proof.margin  # the one that the command prints
+        assert margin == pytest.approx(rows[name]["minimal_margin"], rel=1e-3)
+        digits, power = said[:3], said.translate(str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")).partition("⁻")[2][0]
+        assert f"{margin:.1e}" == f"{digits}e-0{power}" and said in page
     assert f"takes {rows['S5']['one_hot']} in S₅ and {rows['A5']['one_hot']} in A₅" in page
     assert not found["fields"]["wrong_rows"] and f"{found['fields']['polynomials']:,} random polynomials" in page
     table = text_of("docs/group-networks.md")

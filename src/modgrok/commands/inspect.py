@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ KEYS = {
     "expression": "of the network",
     **MODULUS_KEY,
     "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
-    "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, or "
-    "`mixed` where experts differ",
+    "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, "
+    "`mixed` where experts differ, or `none` for a word in a group that is not cyclic",
     "no_weights_view": "why the keys from `width` to `experts` are `null` or empty: the model is no circuit of "
     "experts; else `null`",
     "width": "hidden neurons",
@@ -70,7 +71,8 @@ KEYS = {
     "film": "over the steps of a training that kept its weights: `order`, `loss`, `key_frequencies` (of the trained "
     "network), `measures` (columns `step`, `analytical_share`, `full_loss_all`, … `excluded_accuracy_test`, `ipr`, "
     "`common_frequency_share`, `phase_residual_median`, `snapped_accuracy`), and `norm_per_frequency` (a list for each "
-    "step); else `null`",
+    "step); else `null`. Of a word in a group that is not cyclic, representations stand in place of frequencies, the "
+    "analytical share is that on the closed form, and `measures` has `one_representation_share` and `law_median`, too",
 } | FILES_KEY
 
 
@@ -111,8 +113,8 @@ def show(result: Inspection, console: Console, args: argparse.Namespace) -> None
         show_experts(result, console)
     if result.in_group is not None:
         show_group(result.in_group, console)
-    show_inside(result, console)
     if result.in_group is None or result.experts:
+        show_inside(result, console)
         show_logits(result.logits, console)
     elif result.logits.losses:
         console.print(version_table(result.logits))
@@ -248,15 +250,20 @@ def show_film(film: Film, console: Console) -> None:
     """The first, middle and last of the steps."""
     chosen = sorted({0, len(film.steps) // 4, len(film.steps) // 2, 3 * len(film.steps) // 4, len(film.steps) - 1})
     part = "train" if film.known("full_loss_train") else "all"
-    columns: dict[str, Callable[[int], str]] = {
-        "step": lambda k: f"{film.steps[k]:,}",
-        "accuracy": lambda k: percent(float(film.measures["full_accuracy_all"][k]), 1),
-        "analytical share": lambda k: percent(float(film.measures["analytical_share"][k]), 1),
-        "restricted": lambda k: f"{film.measures['restricted_loss_all'][k]:.3g}",
-        f"excluded, {part}": lambda k: f"{film.measures[f'excluded_loss_{part}'][k]:.3g}",
-        "mean IPR": lambda k: f"{film.measures['ipr'][k]:.3f}",
+    columns: dict[str, tuple[str, Callable[[float], str]]] = {
+        "step": ("step", lambda step: f"{step:,}"),
+        "accuracy": ("full_accuracy_all", lambda share: percent(share, 1)),
+        "closed form" if film.group else "analytical share": ("analytical_share", lambda share: percent(share, 1)),
+        "restricted": ("restricted_loss_all", "{:.3g}".format),
+        f"excluded, {part}": (f"excluded_loss_{part}", "{:.3g}".format),
+        "mean IPR": ("ipr", "{:.3f}".format),
+        "neurons in one representation": ("one_representation_share", lambda share: percent(share, 1)),
+        "law": ("law_median", "{:.3f}".format),
     }
-    console.print(text_table(tuple(columns), [[cell(k) for cell in columns.values()] for k in chosen]))
+    known = {heading: column for heading, column in columns.items() if film.known(column[0])}
+    numbers = [[(film.measures[name][k].item(), cell) for name, cell in known.values()] for k in chosen]
+    rows = [[cell(number) if isfinite(number) else "–" for number, cell in row] for row in numbers]
+    console.print(text_table(tuple(known), rows))
 
 
 def radians(value: float | None) -> str:

@@ -19,6 +19,8 @@ from modgrok.commands.common import FILES_KEY, add_function, given_function, how
 from modgrok.experiments.sweep_plan import seeds_of
 from modgrok.experiments.sweep_result import Sweep
 from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
+from modgrok.inspection.group_view import group_view
+from modgrok.inspection.order import group_of_word
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
 from modgrok.training.ensemble import check_memory
@@ -39,7 +41,8 @@ RUN_KEYS = {
     "final": f"the metrics there: {', '.join(f'`{name}`' for name in Metrics._fields)}",
     "memorised_at": "first measured step with 99 % of the training set right, or `null`",
     "grokked_at": "first measured step with 99 % of the test set right, or `null`",
-    "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`",
+    "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`; `none` "
+    "for a word in a group that is not cyclic, which has no IPR",
     "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
     "train_rows": "inputs in the training set",
     "test_rows": "inputs in the test set",
@@ -56,6 +59,10 @@ RUN_KEYS = {
     **PROVENANCE_KEY,
 } | FILES_KEY
 KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
+
+
+LARGEST_SHOWN = 1 << 23
+"""Logits of a word in a group that are looked at at the end of a training: a second or two."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -151,7 +158,9 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
     if read := how_read(args, config.function):
         say(console, f"read as {read}")
     console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))
-    if isfinite(final["ipr"]):
+    if config.order == "auto" and group_of_word(config.function) is not None:
+        say(console, closed_form(result))
+    elif isfinite(final["ipr"]):
         alive = f"{final['alive']} of {config.width} neurons alive"
         some = f" (mean IPR {final['ipr_alive']:.3f})" if final["alive"] < config.width else ""
         order = f"{result.residue_order.name} order; {', '.join(result.ipr_blocks)}"
@@ -174,6 +183,16 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
         say_whole(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
     reused = "; it was finished already (--overwrite trains it again)" if result.reused else ""
     say_whole(console, f"Everything is in {result.folder}{reused}")
+
+
+def closed_form(result: Run) -> str:
+    """What holds in a group, where no weights are waves: how much of the logits is on the closed form."""
+    function = result.config.function
+    if function.cells * function.values > LARGEST_SHOWN:
+        return "modgrok inspect says how much of its logits is on the closed form."
+    found = group_view(result.network, cosets=False)
+    assert found is not None
+    return f"{found.why or found.words}; {result.final['alive']} of {result.config.width} neurons alive."
 
 
 def say_whole(console: Console, text: str) -> None:

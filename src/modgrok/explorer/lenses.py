@@ -27,7 +27,7 @@ from modgrok.inspection.film import embedding_norms
 from modgrok.inspection.group_view import factors_of, neurons_of, power, transform, weight_blocks
 from modgrok.inspection.input_spectrum import Axes, neuron_columns
 from modgrok.inspection.inside import whole_inside
-from modgrok.inspection.order import order_of, witness_of
+from modgrok.inspection.order import NO_ORDER, order_of, witness_of
 from modgrok.inspection.waves import fit_labels
 from modgrok.networks.circuit import Expert
 from modgrok.networks.network import Network
@@ -189,7 +189,8 @@ def of_group(network: Network, group: Group) -> Lens:
 def of_activity(network: Network) -> Lens:
     """Hidden neurons of the first layer as functions of both inputs (`inspection.input_spectrum`)."""
     order = order_of(network.function)
-    layers = whole_inside(network).neurons if network.model.variables == 2 else ()
+    has_waves = network.model.variables == 2 and order.name != NO_ORDER
+    layers = whole_inside(network).neurons if has_waves else ()
     axes = Axes.of(witness_of(network.function), order, network.model.residues) if len(layers) else None
 
     def spectrum_of(frame: Network) -> Float[np.ndarray, "bin"]:

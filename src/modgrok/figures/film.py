@@ -58,7 +58,7 @@ def share_curves(axes: Axes, film: Film) -> None:
     for name, colour, label in (
         ("full_accuracy_test", WAVE, "test accuracy"),
         ("full_accuracy_all", FAINT, "accuracy, all rows"),
-        ("analytical_share", INK, "analytical share"),
+        ("analytical_share", INK, share_name(film)),
         ("snapped_accuracy", COLOURS[2], "snapped accuracy"),
     ):
         if film.known(name):
@@ -67,23 +67,37 @@ def share_curves(axes: Axes, film: Film) -> None:
     outside_legend(axes)
 
 
+def share_name(film: Film) -> str:
+    """What a share of the logits' variance lies on."""
+    return "analytical share" if film.group is None else "closed form"
+
+
+def bins_name(film: Film) -> tuple[str, str]:
+    """What the norms are by: one of it, and many."""
+    return ("frequency", "frequencies") if film.group is None else ("representation", "representations")
+
+
 def norm_curves(axes: Axes, film: Film) -> None:
     """The embedding's norm at every frequency; key frequencies in colour."""
+    one, many = bins_name(film)
     key = [f for f in film.key_frequencies if f < film.norms.shape[1]]
     others = [f for f in range(1, film.norms.shape[1]) if f not in key]
-    for frequencies, colour, label in ((others, FAINT, "other frequencies"), (key, WAVE, "key frequencies")):
+    for frequencies, colour, label in ((others, FAINT, f"other {many}"), (key, WAVE, f"key {many}")):
         for first, f in enumerate(frequencies):
             axes.plot(film.steps, film.norms[:, f], color=colour, linewidth=0.8, label="" if first else label)
-    axes.set(ylabel="norm of the embedding at $f$", ylim=(0, None))
+    axes.set(ylabel=f"embedding norm by {one}", ylim=(0, None))
     outside_legend(axes)
 
 
 def weight_curves(axes: Axes, film: Film) -> None:
-    """IPR, share of neurons on one frequency, and the residual of the phase law, as far as the model has them."""
+    """IPR, share of neurons on one frequency, and the residual of the phase law, as far as the model has them; in a
+    group the share of neurons in one representation, and the law of their factors."""
     curves = [
         ("ipr", INK, 1.0, "mean IPR"),
         ("common_frequency_share", WAVE, 1.0, "on one frequency"),
         ("phase_residual_median", COLOURS[2], np.pi / 2, "phase residual · 2/π"),
+        ("one_representation_share", WAVE, 1.0, "in one repr."),
+        ("law_median", COLOURS[2], 1.0, "their law"),
     ]
     for name, colour, unit, label in curves:
         if film.known(name):
@@ -119,11 +133,11 @@ def animation(figure: Figure, film: Film) -> Callable[[int], None]:
     parts += [norm_panel(grid["norms"], film), curve_panel(grid["curves"], film)]
     for n in range(len(film.neurons) - 1):
         grid[f"wave{n}"].tick_params(labelbottom=False)
-    places = {"multiplicative": "logarithm of $n_1$", "additive": "$n_1$"}.get(film.order, "place of $n_1$")
-    grid[f"wave{count - 1}"].set_xlabel(places)
+    places = {"multiplicative": "logarithm of $n_1$", "additive": "$n_1$", "none": "elements of the group by cosets"}
+    grid[f"wave{count - 1}"].set_xlabel(places.get(film.order, "place of $n_1$"))
 
     def show(k: int) -> None:
-        title.set_text(f"{film.expression} mod {film.modulus}, {film.model}: step {film.steps[k]:,}")
+        title.set_text(f"{film.title}, {film.model}: step {film.steps[k]:,}")
         for part in parts:
             part(k)
 
@@ -134,9 +148,9 @@ def animation(figure: Figure, film: Film) -> Callable[[int], None]:
 
 
 def wave_panel(axes: Axes, film: Film, n: int) -> Callable[[int], None]:
-    """A neuron's weights as dots, and the one cosine that is nearest to them."""
+    """A neuron's weights as dots, and the one cosine that is nearest to them, or the representation in a group."""
     places = np.arange(film.waves.shape[2])
-    (wave,) = axes.plot(places, film.waves[-1, n], color=WAVE, linewidth=1)
+    (wave,) = axes.plot(places, film.waves[-1, n], color=WAVE, linewidth=0 if film.group else 1)
     (weights,) = axes.plot(places, film.waves[-1, n], ".", color=INK, markersize=3)
     limit = 1.15 * np.abs(film.waves[:, n]).max() or 1
     axes.set(ylim=(-limit, limit), xlim=(-1, len(places)), yticks=[])
@@ -144,9 +158,13 @@ def wave_panel(axes: Axes, film: Film, n: int) -> Callable[[int], None]:
     label = axes.set_title(" ", fontsize=8, loc="right", pad=2)
 
     def show(k: int) -> None:
+        weights.set_ydata(film.waves[k, n])
+        if film.held is not None:
+            f = 1 + int(np.argmax(film.held[k, n, 1:]))
+            label.set_text(f"representation {f}: {film.held[k, n, f]:.0%} of the weights")
+            return
         f, values, explained = strongest_wave(film.waves[k, n])
         wave.set_ydata(values)
-        weights.set_ydata(film.waves[k, n])
         label.set_text(f"$f={f}$: {explained:.0%} of the variance")
 
     return show
@@ -164,11 +182,11 @@ def strongest_wave(weights: np.ndarray) -> tuple[int, np.ndarray, float]:
 
 
 def norm_panel(axes: Axes, film: Film) -> Callable[[int], None]:
-    """The embedding's norm at every frequency; key frequencies in colour."""
+    """The embedding's norm in every bin; key frequencies in colour."""
     frequency = np.arange(film.norms.shape[1])
     colours = np.where(np.isin(frequency, film.key_frequencies), WAVE, FAINT).tolist()
     bars = axes.bar(frequency, film.norms[-1], 0.8, color=colours)
-    axes.set(xlabel="frequency $f$", ylabel="embedding norm", ylim=(0, 1.05 * film.norms[:, 1:].max(initial=1e-9)))
+    axes.set(xlabel=bins_name(film)[0], ylabel="embedding norm", ylim=(0, 1.05 * film.norms[:, 1:].max(initial=1e-9)))
     axes.set_xlim(0.3, len(frequency) - 0.3)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
@@ -184,7 +202,7 @@ def curve_panel(axes: Axes, film: Film) -> Callable[[int], None]:
     dots = []
     for name, colour, label in (
         ("full_accuracy_all", WAVE, "accuracy"),
-        ("analytical_share", INK, "analytical share"),
+        ("analytical_share", INK, share_name(film)),
     ):
         axes.plot(film.steps, film.measures[name], color=colour, linewidth=1, label=label)
         dots += [(name, line) for line in axes.plot([], [], "o", color=colour, markersize=4)]

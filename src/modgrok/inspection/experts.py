@@ -24,15 +24,13 @@ from jaxtyping import Bool, Float, Int
 
 from modgrok.algebra.expression import Tree, parse
 from modgrok.algebra.field import is_prime
-from modgrok.algebra.groups import Group
 from modgrok.base.errors import InputError
 from modgrok.base.results import plain
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.phases import exact_design, narrow_design
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.steps import Plan
-from modgrok.compiler.structured import cyclic_logarithms
-from modgrok.inspection.order import Labels, Order, natural_order, order_of
+from modgrok.inspection.order import Labels, Order, group_of_word, natural_order, order_of
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.inspection.waves import FittedWaves, fit_labels, fit_waves, host_blocks
 from modgrok.networks.circuit import Expert
@@ -207,8 +205,7 @@ def no_waves(network: Network) -> str | None:
         return f"the model {network.model.name} is not a circuit of two-layer experts, so it has no phase law"
     if not network.function.square:
         return f"{network.title} has other numbers of inputs and classes, so there is no one circle for its waves"
-    group = network.function.structure
-    if isinstance(group, Group) and network.function.written is not None and cyclic_logarithms(group.table) is None:
+    if (group := group_of_word(network.function)) is not None:
         return f"{group.title} is not cyclic, so its weights are no waves: they are read by representation"
     return None
 

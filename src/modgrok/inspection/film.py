@@ -1,7 +1,8 @@
 """Grokking as a film: the measures of `inspect` at every step whose weights were kept.
 
 The key frequencies are those of the trained network, at every step: the restricted loss falls while the network builds
-its solution, and the excluded loss on the training rows rises as it forgets what it had memorised.
+its solution, and the excluded loss on the training rows rises as it forgets what it had memorised. Of a word in a group
+that is not cyclic, representations stand in place of frequencies.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.algebra.cosets import coset_order
+from modgrok.algebra.groups import Group
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result, percent, plain_object
 from modgrok.inspection.experts import accuracies, inspect_experts, no_waves, snapped_network, statistics
+from modgrok.inspection.group_view import GroupView, group_view, power, share_of, transform
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
-from modgrok.inspection.order import Order, order_of
+from modgrok.inspection.order import Order, group_of_word, order_of
 from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
@@ -26,6 +30,8 @@ FOLLOWED = 4
 """Neurons whose weights are kept at every step, to be drawn on their waves."""
 OF_WEIGHTS = ("common_frequency_share", "phase_residual_median", "snapped_accuracy")
 """Measures of circuits of experts alone."""
+IN_GROUP = ("one_representation_share", "law_median")
+"""Measures of neurons in a group alone."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -33,11 +39,11 @@ class Film(Result):
     """`measures` are columns with one value for each step, NaN where a measure does not exist.
 
     `norms[k, f]` is the norm of the embedding's weights at frequency f, at step k. `waves[k, n, x]` is what neuron
-    `neurons[n]` of the embedding has at place x of the first input.
+    `neurons[n]` of the embedding has at place x of the first input. In a `group` f is the number of a representation, x
+    a place in the order by cosets, and `held[k, n, f]` the share of a neuron's weights in a representation.
     """
 
-    expression: str
-    modulus: int
+    title: str
     model: str
     order: str
     loss: str
@@ -46,6 +52,8 @@ class Film(Result):
     norms: Float[np.ndarray, "step frequency"]
     neurons: tuple[int, ...]
     waves: Float[np.ndarray, "step neuron place"]
+    group: Group | None = None
+    held: Float[np.ndarray, "step neuron representation"] | None = None
 
     @property
     def steps(self) -> Int[np.ndarray, "step"]:
@@ -53,12 +61,12 @@ class Film(Result):
 
     def known(self, name: str) -> bool:
         """Whether a measure exists at any step."""
-        return bool(np.isfinite(self.measures[name]).any())
+        return name in self.measures and bool(np.isfinite(self.measures[name]).any())
 
     def summary(self) -> str:
         share = self.measures["analytical_share"]
         return (
-            f"{self.expression} mod {self.modulus}, {self.model}: {len(self.steps)} steps from {self.steps[0]} to "
+            f"{self.title}, {self.model}: {len(self.steps)} steps from {self.steps[0]} to "
             f"{self.steps[-1]}, analytical share {percent(share[0], 1)} to {percent(share[-1], 1)}"
         )
 
@@ -95,28 +103,67 @@ def film_of(
     """The film of a training: `frames` are its steps with their networks, `final` looks at the trained network."""
     frames = list(frames) if not isinstance(frames, Collection) else frames
     network = final.network
-    order = order_of(network.function)
-    neurons = followed_neurons(network, order)
-    rows, norms, waves = [], [], []
+    order, group = order_of(network.function), group_of_word(network.function)
+    if group is None:
+        spectrum = np.abs(np.fft.rfft(embedding_along(network, order), axis=1)) ** 2
+        neurons, key_frequencies = followed_neurons(spectrum), final.key_frequencies
+    else:
+        neurons, key_frequencies = followed_neurons(group_power(network, group)[0]), in_group(network).key
+    rows, norms, waves, held = [], [], [], []
     for done, (step, frame) in enumerate(frames, start=1):
         seen = logits_view(frame, training=training, key_frequencies=final.key_frequencies, spectrum=False)
         rows.append({"step": step} | logits_measures(seen) | weight_measures(frame, order))
-        norms.append(embedding_norms(frame, order))
-        waves.append(embedding_along(frame, order)[list(neurons)])
+        if group is None:
+            norms.append(embedding_norms(frame, order))
+            waves.append(embedding_along(frame, order)[list(neurons)])
+        else:
+            rows[-1] |= group_measures(in_group(frame))
+            by_representation = group_power(frame, group)
+            norms.append(np.sqrt(by_representation.sum(axis=(0, 1))))
+            own = by_representation[0, list(neurons)]
+            held.append(own / np.maximum(own.sum(axis=1, keepdims=True), 1e-300))
+            waves.append(embedding_along(frame, order)[list(neurons)][:, coset_order(group)])
         if progress is not None:
             progress(done, len(frames))
     return Film(
-        network.expression,
-        network.modulus,
+        network.title,
         network.model.name,
         order.name,
         final.loss,
-        final.key_frequencies,
+        key_frequencies,
         {name: np.array([row[name] for row in rows]) for name in rows[0]},
         np.stack(norms),
         neurons,
         np.stack(waves),
+        group,
+        np.stack(held) if held else None,
     )
+
+
+def in_group(network: Network) -> GroupView:
+    """The view of a word in a group."""
+    found = group_view(network, cosets=False)
+    assert found is not None
+    return found
+
+
+def group_measures(found: GroupView) -> dict[str, float]:
+    """The share of the logits' variance on the closed form, and what holds of the neurons, in a group."""
+    one = None if found.neurons is None else share_of(found.neurons.one, found.neurons.alive)
+    law = None if found.neurons is None else found.neurons.median_law()
+    values = map(nan_for_none, (found.closed_form_share, one, law))
+    return dict(zip(("analytical_share", *IN_GROUP), values, strict=True))
+
+
+def group_power(network: Network, group: Group) -> Float[np.ndarray, "block neuron representation"]:
+    """The squared weights that read inputs by representation; the trivial one has nothing but their mean."""
+    weights, axes = host_blocks_of(network)
+    read = [block.T for block, axis in zip(weights, axes, strict=True) if axis < network.model.variables]
+    found = np.zeros((max(1, len(read)), len(group.representations), weights.shape[1]))
+    for block, u in enumerate(read):
+        for k, (part, rho) in enumerate(zip(transform(u, group), group.representations, strict=True)):
+            found[block, k] = power(part, rho, group.order)
+    return found.transpose(0, 2, 1)
 
 
 def logits_measures(seen: LogitsView) -> dict[str, float]:
@@ -178,9 +225,9 @@ def embedding_along(network: Network, order: Order) -> Float[np.ndarray, "neuron
     return weights[:, placed[np.argsort(place[placed])]] if len(placed) else weights
 
 
-def followed_neurons(network: Network, order: Order) -> tuple[int, ...]:
-    """From each of the frequencies with most power in the trained embedding, its strongest neuron."""
-    power = np.abs(np.fft.rfft(embedding_along(network, order), axis=1))[:, 1:] ** 2
+def followed_neurons(power: Float[np.ndarray, "neuron bin"]) -> tuple[int, ...]:
+    """From each of the bins with most power in the trained embedding its strongest neuron; the first is the mean."""
+    power = power[:, 1:]
     chosen: list[int] = []
     for f in np.argsort(-power.sum(axis=0), kind="stable").tolist():
         best: Sequence[int] = [k for k in np.argsort(-power[:, f], kind="stable").tolist() if k not in chosen]

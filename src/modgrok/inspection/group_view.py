@@ -110,17 +110,24 @@ class GroupView(Result):
     def summary(self) -> str:
         if self.shares is None:
             return f"{self.network.title}: {self.why}"
+        return f"{self.network.title}, {self.network.model.name}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        """What holds of the logits, where they were looked at."""
         return (
-            f"{self.network.title}, {self.network.model.name}: {percent(self.closed_form_share, 1)} of the logits' "
-            f"variance on the closed form, {self.held()} of {len(self.shares) - 1} representations hold most of it"
+            f"{percent(self.closed_form_share, 1)} of the logits' variance on the closed form, "
+            f"{len(self.key)} of {len(self.group.representations) - 1} representations hold most of it"
         )
 
-    def held(self) -> int:
-        """How many representations hold 95 % of the closed form."""
+    @property
+    def key(self) -> tuple[int, ...]:
+        """The numbers of the representations that hold 95 % of the closed form."""
         if self.shares is None or self.shares[1:].sum() <= 0:
-            return 0
-        rising = np.cumsum(np.sort(self.shares[1:])[::-1])
-        return int(np.searchsorted(rising, 0.95 * rising[-1]) + 1)
+            return ()
+        strongest = np.argsort(-self.shares[1:], kind="stable")
+        rising = np.cumsum(self.shares[1:][strongest])
+        return tuple(sorted((1 + strongest[: np.searchsorted(rising, 0.95 * rising[-1]) + 1]).tolist()))
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each representation."""
@@ -170,8 +177,9 @@ def counted(numbers: Int[np.ndarray, "_"]) -> dict[int, int]:
     return dict(zip(values.tolist(), counts.tolist(), strict=True))
 
 
-def group_view(network: Network) -> GroupView | None:
-    """The view of a network whose function is a word in a group; None for other functions."""
+def group_view(network: Network, *, cosets: bool = True) -> GroupView | None:
+    """The view of a network whose function is a word in a group; None for other functions. Without `cosets` none are
+    looked for."""
     group = network.function.structure
     if not isinstance(group, Group) or network.function.written is None or group.order < 2:
         return None
@@ -181,7 +189,7 @@ def group_view(network: Network) -> GroupView | None:
     if not np.isfinite(logits).all():
         return GroupView(network, group, why="some logits are no finite numbers: the training diverged")
     found = logits_shares(logits, network.function.table.reshape(-1), group)
-    return GroupView(network, group, *found, neurons_of(network, group))
+    return GroupView(network, group, *found, neurons_of(network, group, cosets=cosets))
 
 
 def logits_shares(

@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from modgrok.base.results import plain_object
 from modgrok.inspection.input_spectrum import Axes
-from modgrok.inspection.order import Order, Places, order_of, witness_of
+from modgrok.inspection.order import NO_ORDER, Order, Places, order_of, witness_of
 from modgrok.inspection.spectrum import axis_power
 from modgrok.networks.circuit import Weights
 from modgrok.networks.models import Blocks, Inside, Model, Rows, Statistics
@@ -107,7 +107,8 @@ def inside_view(network: Network) -> InsideView:
         np.moveaxis(axes.table(np.asarray(heads).reshape(len(heads), -1)), -1, 0).reshape(*heads.shape[1:], *axes.shape)
         for heads in inside.attention
     )
-    layers = tuple(layer_activity(axes, np.asarray(neurons)) for neurons in inside.neurons)
+    neurons = () if order.name == NO_ORDER else inside.neurons  # no frequency means anything there
+    layers = tuple(layer_activity(axes, np.asarray(layer)) for layer in neurons)
     return InsideView(order.name, axes, spectra, layers, attention, tokens)
 
 

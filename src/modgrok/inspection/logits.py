@@ -38,7 +38,7 @@ from jaxtyping import Bool, Complex, Float, Int
 
 from modgrok.base.results import Result, percent, plain_object
 from modgrok.inspection.input_spectrum import InputSpectrum, input_spectrum
-from modgrok.inspection.order import Labels, named_order, order_of, witness_of
+from modgrok.inspection.order import NO_ORDER, Labels, named_order, order_of, witness_of
 from modgrok.networks.losses import LOSSES, losses_of_rows
 from modgrok.networks.network import Network
 from modgrok.networks.verification import answers, known_cells
@@ -249,7 +249,7 @@ def logits_view(
     if not np.isfinite(logits).all():
         why = "some logits are no finite numbers: the training diverged"
         return LogitsView(network, order.name, None, why, loss=loss)
-    circle = templates is None or templates.order_name is None
+    circle = order.name != NO_ORDER and (templates is None or templates.order_name is None)
     inputs = input_spectrum(logits, network, labels, order) if spectrum and circle else None
     if labels is None:
         why = "no places g1, g2 and h are known for this function, so there is no analytical form to compare with"

@@ -8,7 +8,8 @@ whatever measures it (training, census, inspection, report) asks `function_order
     multiplicative   places are discrete logarithms, zero has none: monomials
     witness          places are those of g and h: any other function of the form, however it is spelled
 
-A function in no known family gets the additive order, or the multiplicative one if it is 0 wherever a variable is.
+A function in no known family gets the additive order, or the multiplicative one if it is 0 wherever a variable is. A
+word in a group that is not cyclic has the order called none: its elements lie on no circle, so no weights are waves.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ from jaxtyping import Array, Int
 from modgrok.algebra.expression import Tree, parse, variable_names
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
 from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
+from modgrok.compiler.structured import cyclic_logarithms
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
+NO_ORDER = "none"
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,6 +166,9 @@ def sized_order(sizes: Sequence[int], classes: int) -> Order:
 
 def order_of(function: Function, name: str = "auto") -> Order:
     """The order of a function: of an expression, which tells more, or of a table."""
+    if name == "auto" and (group := group_of_word(function)) is not None:
+        nowhere = np.full(group.order, -1)
+        return Order(NO_ORDER, Labels(group.order, np.stack([nowhere] * len(function.sizes)), nowhere))
     if function.tree is None:
         return order_of_table(function, name)
     return tree_order(function.tree, function.values, name)
@@ -187,6 +194,14 @@ def order_of_table(function: Function, name: str = "auto") -> Order:
     if name not in ("auto", "additive"):
         raise InputError(f"the order {name} is for whole tables modulo one number, got {function.summary()}; give auto")
     return sized_order(function.sizes, function.values)
+
+
+def group_of_word(function: Function) -> Group | None:
+    """The group, not cyclic, that a function is a word in; None for other functions."""
+    group = function.structure
+    if not isinstance(group, Group) or function.written is None or cyclic_logarithms(group.table) is not None:
+        return None
+    return group
 
 
 def function_order(expression: str, modulus: int, name: str = "auto") -> Order:

@@ -238,7 +238,7 @@ class Run(Result, Measured):
             "step": f"{self.step} of {self.config.steps}",
             "training set": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
             "test set": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
-            "mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)",
+            **({"mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)"} if self.ipr_blocks else {}),
             "diagnosis": "none: stopped before the first measurement"
             if self.diagnosis is None
             else self.diagnosis.text,
