@@ -135,7 +135,7 @@ def guess_one_side(reduced: Reduced, group: Group, p: int, absorbing: bool, budg
     cells, need = reduced.cells, reduced.fibre_bounds
     if len(cells) ** 2 < TELLING * group.order:
         return None
-    for x in row_guesses(reduced, p, absorbing):
+    for x in (shifted_powers if absorbing else sums_of_powers)(reduced, p):
         budget.spend()
         solution = place_all(cells, group, need, x, budget)
         if solution is not None:
@@ -143,22 +143,14 @@ def guess_one_side(reduced: Reduced, group: Group, p: int, absorbing: bool, budg
     return None
 
 
-def row_guesses(reduced: Reduced, p: int, absorbing: bool) -> Iterator[Places]:
-    """Places of the distinct rows, the smallest exponents first."""
-    if not absorbing:
-        yield from sums_of_powers(reduced, p)
-        return
-    for _, x in shifted_powers(reduced, p):
-        yield x
-
-
 def sums_of_powers(reduced: Reduced, p: int) -> Iterator[Places]:
+    """x^k, the smallest exponents first."""
     for k in exponents(reduced, p):
         yield powers(reduced.row_source, k, p)
 
 
-def shifted_powers(reduced: Reduced, p: int) -> Iterator[tuple[int, Places]]:
-    """log(x^k + a), where the rows at ∞ are those with x^k = -a; and k."""
+def shifted_powers(reduced: Reduced, p: int) -> Iterator[Places]:
+    """log(x^k + a), where the rows at ∞ are those with x^k = -a."""
     logarithm = log_table(p)
     at_infinity = np.flatnonzero(reduced.row_line < 0)
     for k in exponents(reduced, p):
@@ -167,7 +159,7 @@ def shifted_powers(reduced: Reduced, p: int) -> Iterator[tuple[int, Places]]:
         for a in missing.tolist():
             x = logarithm[(power + a) % p]
             if (x >= 0).all():
-                yield k, x
+                yield x
 
 
 def exponents(reduced: Reduced, p: int) -> list[int]:
@@ -184,38 +176,18 @@ def guess_both_sides(reduced: Reduced, p: int, absorbing: bool, budget: Budget) 
     cells, flipped, order = reduced.cells, reduced.transposed(), p - absorbing
     if max(cells.shape) ** 2 >= TELLING * order:
         return None
-    known_rows = np.argsort(-np.array([len(np.unique(row)) for row in cells]), kind="stable")[:6]
     if absorbing:
-        first = [x for _, x in shifted_powers(reduced, p)]
-        second = np.array([y for _, y in shifted_powers(flipped, p)])
+        first, second = list(shifted_powers(reduced, p)), np.array(list(shifted_powers(flipped, p)))
     else:
         first = list(sums_of_powers(reduced, p))
-        plain = [powers(flipped.row_source, k, p) for k in exponents(flipped, p)]
-        second = np.array([c * y % p for y in plain for c in range(1, p)])
+        second = np.array([c * y % p for y in sums_of_powers(flipped, p) for c in range(1, p)])
     if not len(second):
         return None
     for x in first:
         budget.spend(1 + second.size // 20_000)
-        fits = second[agree(cells, order, x, second, known_rows)]
-        for y in fits:
-            if solves(cells, order, x, y):
-                return Solution(x, y)
+        for y in second[agreeing(cells, order, x, second)]:
+            return Solution(x, y)
     return None
-
-
-def agree(
-    cells: Table, order: int, x: Places, y: Int[np.ndarray, "guess column"], some: Int[np.ndarray, "few"]
-) -> Int[np.ndarray, "good"]:
-    """Which guesses of the columns give equal sums equal values, as far as a few rows tell."""
-    guesses = np.arange(len(y))
-    h = np.full((len(y), order), -1)
-    for a in some:
-        z = (x[a] + y[guesses]) % order
-        known = h[guesses[:, None], z]
-        good = ((known < 0) | (known == cells[a])).all(axis=1)
-        guesses, z = guesses[good], z[good]
-        h[guesses[:, None], z] = cells[a]
-    return guesses
 
 
 LARGEST_EXPONENT = 12
