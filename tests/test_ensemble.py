@@ -42,7 +42,9 @@ def test_the_settings_of_each_member_count():
 
 def test_sixteen_learning_rates_compile_once():
     settings = hyper(seed=0, train_rows=60, learning_rate=np.geomspace(1e-4, 1e-1, 16))
-    ensemble.tuned.clear_cache()  # other files, of which nobody knows which came before, may have its program
+    ensemble.PROGRAMS[False][
+        0
+    ].clear_cache()  # other files, of which nobody knows which came before, may have its program
     others = ensemble.compiled_programs()
     metrics, _ = ensemble.train_ensemble(
         SHAPE, settings, tables(16), steps=[5, 12], memory=5 * ensemble.network_bytes(SHAPE)

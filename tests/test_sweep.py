@@ -21,7 +21,7 @@ from modgrok.experiments import sweep_parts, sweeps
 from modgrok.experiments.sweep_parts import groups_of
 from modgrok.experiments.sweep_plan import plan_of, read_values
 from modgrok.experiments.sweep_result import Median, cells, headings
-from modgrok.training.ensemble import tuned
+from modgrok.training.ensemble import PROGRAMS
 
 SMALL = {"mod": 7, "width": 16, "steps": 30}
 WORDS = ("n1 n2", "--mod", "7", "--width", "16", "--steps", "30", "--weight-decay", "1,5", "--seeds", "3")
@@ -33,7 +33,7 @@ def unbroken(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
         patch.setattr(sweep_parts, "LARGEST_PART", 4)
-        tuned.clear_cache()  # what other files compiled does not count
+        PROGRAMS[False][0].clear_cache()  # what other files compiled does not count
         return mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
 
 

@@ -6,7 +6,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,15 +33,7 @@ from modgrok.training.ensemble import (
     stacked_places,
     start_all,
 )
-from modgrok.training.steps import (
-    WHOLE_NUMBERS,
-    Examples,
-    Hyper,
-    Metrics,
-    Shape,
-    State,
-    batch_statistics,
-)
+from modgrok.training.steps import WHOLE_NUMBERS, Examples, Hyper, Metrics, Shape, State, batch_statistics
 
 COLUMNS = ("step", *Metrics._fields)
 CURVES = pa.schema([(name, pa.int64() if name in ("step", *WHOLE_NUMBERS) else pa.float32()) for name in COLUMNS])
@@ -150,7 +142,8 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
 
 def save_checkpoint(config: TrainConfig, path: Path, training: Training) -> None:
     """Everything needed to go on, in one file that is replaced whole."""
-    save_state(path, {"config": config.to_json(), "columns": COLUMNS}, training.state, history=training.history)
+    about = {"config": config.to_json(), "columns": COLUMNS}
+    write_tensors(path, about, named_leaves(training.state) | {"history": training.history})
 
 
 def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Training:
@@ -176,11 +169,6 @@ def named_history(stored: Shaped[np.ndarray, "..."], names: Sequence[str]) -> Fl
         if name in COLUMNS:
             found[:, COLUMNS.index(name)] = stored[:, place]
     return found
-
-
-def save_state(path: Path, about: Mapping[str, Any], state: State, **others: np.ndarray) -> None:
-    """The state of an ensemble, and what else is to be found with it, in one file that is replaced whole."""
-    write_tensors(path, about, named_leaves(state) | others)
 
 
 def stored_state(file: StoredTensors, like: State) -> State:

@@ -123,21 +123,24 @@ def as_trained(shape: Shape, networks: int, fused: bool | None = None) -> Shape:
 
 
 start_all = jax.jit(jax.vmap(start, in_axes=(None, 0, 0, 0, 0)), static_argnums=0)
-mapped = jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None))
-tuned = jax.jit(mapped, static_argnums=0)
-untuned = jax.jit(mapped, static_argnums=0, compiler_options=UNTUNED)
 measure_all = jax.jit(jax.vmap(measure, in_axes=(None, 0, 0, 0)), static_argnums=0)
+mapped = jax.vmap(advance_and_measure, in_axes=(None, 0, 0, 0, None))
 mapped_often = jax.vmap(advance_and_measure_often, in_axes=(None, None, 0, 0, 0, None))
-tuned_often = jax.jit(mapped_often, static_argnums=(0, 1))
-untuned_often = jax.jit(mapped_often, static_argnums=(0, 1), compiler_options=UNTUNED)
+PROGRAMS: dict[bool, tuple[Any, Any]] = {
+    repeatable: (
+        jax.jit(mapped, static_argnums=0, compiler_options=options),
+        jax.jit(mapped_often, static_argnums=(0, 1), compiler_options=options),
+    )
+    for repeatable, options in ((False, None), (True, UNTUNED))
+}
+"""What takes one segment, and what takes several, by whether the shape is repeatable."""
 
 
 def segments_all(
     shape: Shape, every: int, hyper: Hyper, examples: Examples, state: State, count: int
 ) -> tuple[State, Float[jax.Array, "net segment metric"]]:
     """`advance_and_measure_often` for networks side by side."""
-    program = untuned_often if shape.repeatable else tuned_often
-    found: tuple[State, jax.Array] = program(shape, every, hyper, examples, state, count)
+    found: tuple[State, jax.Array] = PROGRAMS[shape.repeatable][1](shape, every, hyper, examples, state, count)
     return found
 
 
@@ -145,15 +148,13 @@ def segment_all(
     shape: Shape, hyper: Hyper, examples: Examples, state: State, steps: Int[jax.Array, ""] | int
 ) -> tuple[State, Metrics]:
     """`advance_and_measure` for networks side by side."""
-    program = untuned if shape.repeatable else tuned
-    found: tuple[State, Metrics] = program(shape, hyper, examples, state, steps)
+    found: tuple[State, Metrics] = PROGRAMS[shape.repeatable][0](shape, hyper, examples, state, steps)
     return found
 
 
 def compiled_programs() -> int:
     """How many training programs this process has compiled."""
-    programs: tuple[Any, ...] = (tuned, untuned, tuned_often, untuned_often)
-    return sum(program._cache_size() for program in programs)
+    return sum(program._cache_size() for pair in PROGRAMS.values() for program in pair)
 
 
 def train_chunks(
@@ -244,22 +245,11 @@ def pick(tree: Any, nets: Int[np.ndarray, "chosen"] | slice | int) -> Any:
 
 
 def train_ensemble(
-    shape: Shape,
-    hyper: Hyper,
-    tables: Int[Weights, "net row"],
-    *,
-    steps: int | Sequence[int],
-    orders: Sequence[Order] | None = None,
-    params: Any = None,
-    memory: int | None = None,
-    progress: Progress | None = None,
-    on_device: OnDevice | None = None,
-    fused: bool | None = None,
+    shape: Shape, hyper: Hyper, tables: Int[Weights, "net row"], *, steps: int | Sequence[int], **how: Any
 ) -> tuple[Metrics, Any]:
-    """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble."""
-    how: dict[str, Any] = {"memory": memory, "progress": progress, "on_device": on_device, "fused": fused}
-    chunks = train_chunks(shape, hyper, tables, steps=steps, orders=orders, params=params, **how)
-    pairs = ((chunk.metrics, chunk.params) for chunk in chunks)
+    """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble, trained as
+    `train_chunks` does."""
+    pairs = ((chunk.metrics, chunk.params) for chunk in train_chunks(shape, hyper, tables, steps=steps, **how))
     whole: tuple[Metrics, Any] = jax.tree.map(lambda *leaves: np.concatenate(leaves), *pairs)
     return whole
 

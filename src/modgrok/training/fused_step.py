@@ -120,21 +120,14 @@ def padded(tree: Any, model: Model) -> Any:
     """Weights, or anything with arrays of their shapes, in the sizes of whole tiles."""
     more = (0, padded_modulus(model.classes) - model.classes)
     wider = (0, padded_width(model) - model.width)
-    fills = {embed_shape(model): ((0, 0), more, wider), readout_shape(model): (wider, more)}
+    embed, readout = (2, model.classes, model.width), (model.width, model.classes)
+    fills = {embed: ((0, 0), more, wider), readout: (wider, more)}
     return jax.tree.map(lambda leaf: jnp.pad(leaf, fills.get(leaf.shape, 0)), tree)
 
 
 def unpadded(tree: Any, like: Any) -> Any:
     """What `padded` was made from, or its successor of a later step: arrays of the shapes of `like`."""
     return jax.tree.map(lambda leaf, small: leaf[tuple(map(slice, small.shape))], tree, like)
-
-
-def embed_shape(model: Model) -> tuple[int, ...]:
-    return (2, model.classes, model.width)
-
-
-def readout_shape(model: Model) -> tuple[int, ...]:
-    return (model.width, model.classes)
 
 
 def padded_width(model: Model) -> int:
