@@ -19,8 +19,9 @@ import numpy as np
 from writing import write_found
 
 import modgrok
-from modgrok.algebra.expression import read, to_text
+from modgrok.algebra.expression import read
 from modgrok.algebra.function import read_function
+from modgrok.algebra.trees import to_text
 from modgrok.compiler.choosing import best_plan
 from modgrok.compiler.compiling import ExactSettings, exact_network
 from modgrok.networks.circuit import Expert, single

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from separable_cases import CASES, table_of
 
-from modgrok.algebra.expression import parse, to_text
+from modgrok.algebra.expression import parse
 from modgrok.algebra.function import table
+from modgrok.algebra.trees import to_text
 from modgrok.answers import probe as probing
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.outlook import outlook

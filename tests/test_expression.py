@@ -13,7 +13,9 @@ import pytest
 from cases import REFUSED_EXPRESSIONS, VALID
 from hypothesis import example, given, strategies as st
 
-from modgrok.algebra.expression import (
+from modgrok.algebra.expression import parse, parse_with_modulus
+from modgrok.algebra.polynomial import evaluate, reduce
+from modgrok.algebra.trees import (
     Integer,
     Negation,
     Power,
@@ -21,14 +23,11 @@ from modgrok.algebra.expression import (
     Sum,
     Tree,
     Variable,
-    parse,
-    parse_with_modulus,
     to_latex,
     to_text,
     variable_names,
     variables,
 )
-from modgrok.algebra.polynomial import evaluate, reduce
 from modgrok.base.errors import ExpressionError, InputError
 
 X, Y, Z = Variable(1), Variable(2), Variable(3)
@@ -209,8 +208,9 @@ def deepest(level: str, levels: int = 50) -> str:
 
 FAR_DOWN = """
 import json, sys
-from modgrok.algebra.expression import parse, to_latex, to_text
+from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import evaluate, reduce
+from modgrok.algebra.trees import to_latex, to_text
 
 def far_down(frames, text):
     if frames:

@@ -351,7 +351,7 @@ def test_the_command_takes_another_order_and_another_folder(tmp_path):
     words = [str(file), "--order", "additive", "--out", str(tmp_path / "o")]
     assert command.run(parser.parse_args(words), Console(file=StringIO())).order == "additive"
     assert (tmp_path / "o" / "ipr.png").exists()
-    assert command.default_folder(tmp_path / "net.safetensors") == tmp_path / "net-inspection"
+    assert command.folder_beside(tmp_path / "net.safetensors", "inspection") == tmp_path / "net-inspection"
 
 
 FIGURES = ["ipr", "spectrum", "neurons", "phases", "frequencies", "logits"]

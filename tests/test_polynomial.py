@@ -12,7 +12,7 @@ from cases import VALID
 from hypothesis import given, strategies as st
 
 from modgrok.algebra import polynomial as module
-from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.expression import parse
 from modgrok.algebra.polynomial import (
     ExpansionTooLong,
     Polynomial,
@@ -24,6 +24,7 @@ from modgrok.algebra.polynomial import (
     table_work,
     value_table,
 )
+from modgrok.algebra.trees import variables
 from modgrok.base.errors import InputError
 
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31)

@@ -170,7 +170,7 @@ def run_command(argv: list[str]) -> int:
         print(visible(text) if sys.stdout.isatty() else text, end="")
     else:
         command.show(result, console(), args)
-    return command.exit_code(result) if hasattr(command, "exit_code") else 0
+    return command.exit_code(result) if hasattr(command, "exit_code") else getattr(result, "exit_code", 0)
 
 
 def run_first(file: str) -> None:

@@ -16,8 +16,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from tally import Tally, problems_of
 
-from modgrok.algebra.expression import parse, parse_with_modulus, to_latex, to_text, variables
+from modgrok.algebra.expression import parse, parse_with_modulus
 from modgrok.algebra.polynomial import evaluate
+from modgrok.algebra.trees import to_latex, to_text, variables
 from modgrok.base.errors import InputError
 
 TOTAL, BATCH = 1_000_000, 1_000

@@ -27,31 +27,9 @@ import re
 import unicodedata
 from typing import NamedTuple
 
+from modgrok.algebra import trees
 from modgrok.algebra.field import check_modulus
-from modgrok.algebra.trees import (
-    Conditional,
-    Generator,
-    Integer,
-    Negation,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Tree,
-    Variable,
-    children,
-    filled,
-    has_condition,
-    is_polynomial,
-    joined,
-    negated,
-    no_polynomial,
-    occurring,
-    to_latex,
-    to_text,
-    variable_names,
-    variables,
-)
+from modgrok.algebra.trees import Tree, is_polynomial, joined, negated, no_polynomial, to_text
 from modgrok.base.errors import ExpressionError, InputError
 
 LAST_VARIABLE = 99
@@ -139,38 +117,6 @@ def _unreadable(character: str) -> str:
     return f"cannot read {character!r}; expressions use integers, variables, + - * / ^ ** and parentheses"
 
 
-__all__ = [
-    "LAST_VARIABLE",
-    "Conditional",
-    "Generator",
-    "Integer",
-    "Negation",
-    "Power",
-    "Product",
-    "Quotient",
-    "Reading",
-    "Sum",
-    "Tree",
-    "Variable",
-    "agreed",
-    "children",
-    "filled",
-    "has_condition",
-    "is_polynomial",
-    "joined",
-    "no_polynomial",
-    "occurring",
-    "parse",
-    "parse_any",
-    "parse_with_modulus",
-    "read",
-    "to_latex",
-    "to_text",
-    "variable_names",
-    "variables",
-]
-"""What others need for expressions, with what `trees` has."""
-
 LONGEST_TEXT = 4000
 DEEPEST_NESTING = 50
 COMPARISONS = ("=", "!=", "<", "<=", ">", ">=")
@@ -223,7 +169,7 @@ class Parser:
         self.nest(place)
         otherwise = self.value()
         self.depth -= 1
-        return Conditional(relation, left, right, then, otherwise)
+        return trees.Conditional(relation, left, right, then, otherwise)
 
     def condition(self) -> tuple[str, Tree, Tree | None]:
         left = self.sum()
@@ -243,7 +189,7 @@ class Parser:
         terms = [self.term()]
         while self.next.kind in ("+", "-"):
             terms.append(self.term())
-        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+        return terms[0] if len(terms) == 1 else trees.Sum(tuple(terms))
 
     def term(self) -> Tree:
         minus = self.minus()
@@ -263,7 +209,7 @@ class Parser:
             if sign := self.take("*", "/"):
                 minus ^= self.minus()
                 factor, divided = self.power(), sign.kind == "/"
-                factors = [Quotient(joined(factors), factor)] if divided else [*factors, factor]
+                factors = [trees.Quotient(joined(factors), factor)] if divided else [*factors, factor]
             elif self.next.kind in ("variable", "(", "t"):
                 if divided:
                     raise self.error("what is divided by is not clear; write (n1/n2) n3 or n1/(n2 n3)")
@@ -280,7 +226,7 @@ class Parser:
         exponent = self.exponent()
         if self.next.kind == "^":
             raise self.error("two exponents in a row are ambiguous; write (n1^2)^3 or n1^8")
-        return Power(base, exponent)
+        return trees.Power(base, exponent)
 
     def exponent(self) -> int:
         start, closing = self.next.position, None
@@ -294,11 +240,11 @@ class Parser:
 
     def atom(self) -> Tree:
         if number := self.take("integer"):
-            return Integer(number.value)
+            return trees.Integer(number.value)
         if name := self.take("variable"):
-            return Variable(name.value)
+            return trees.Variable(name.value)
         if self.take("t"):
-            return Generator()
+            return trees.Generator()
         if opened := self.take("("):
             self.nest(opened.position)
             tree = self.value()

@@ -27,7 +27,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.algebra.callables import table_of
-from modgrok.algebra.expression import Tree, filled, is_polynomial, parse_any, to_text, variables
+from modgrok.algebra.expression import parse_any
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.fields import Field
 from modgrok.algebra.groups import Group, GroupLike
@@ -36,6 +36,7 @@ from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, ta
 from modgrok.algebra.structure_words import chosen_structure, place_of
 from modgrok.algebra.structures import Integers, Structure
 from modgrok.algebra.table_files import SUFFIXES, TableFile, read_table, whole_numbers
+from modgrok.algebra.trees import Tree, filled, is_polynomial, to_text, variables
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, json_text
 
@@ -60,6 +61,7 @@ class Function(Result):
     tree: Tree | None = None
     given: Int[np.ndarray, "..."] | None = None
     written: Tree | None = None
+    told = ("expression", "name", "variables", "sizes", "values", "known_cells", "digest")
 
     def __post_init__(self) -> None:
         plain = isinstance(self.structure, Integers) and (self.tree is None or is_polynomial(self.tree))
@@ -160,11 +162,6 @@ class Function(Result):
     def summary(self) -> str:
         unknown = self.cells - self.known_cells
         return self.title + (f", {unknown:,} of {self.cells:,} cells unknown" if unknown else "")
-
-    def to_json(self) -> dict[str, Any]:
-        """What the function is; its table is known by its digest."""
-        names = ("expression", "name", "variables", "sizes", "values", "known_cells", "digest")
-        return {name: list(x) if isinstance(x := getattr(self, name), tuple) else x for name in names}
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Function):

@@ -17,24 +17,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.algebra.expression import (
-    Conditional,
-    Generator,
-    Integer,
-    Negation,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Tree,
-    Variable,
-    children,
-    is_polynomial,
-    no_polynomial,
-    to_latex,
-    to_text,
-    variables,
-)
+from modgrok.algebra import trees
 from modgrok.algebra.field import (
     IntArray,
     Residues,
@@ -47,6 +30,7 @@ from modgrok.algebra.field import (
     reduce_exponent,
 )
 from modgrok.algebra.structures import UNDEFINED, Structure, Undefined, structure_of
+from modgrok.algebra.trees import Tree, children, is_polynomial, no_polynomial, to_latex, to_text, variables
 from modgrok.base.errors import InputError
 
 LARGEST_TABLE = 1 << 24
@@ -78,23 +62,23 @@ def evaluate(tree: Tree, values: Mapping[int, Residues], structure: Structure | 
 
 def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure) -> Residues:
     match tree:
-        case Integer(number):
+        case trees.Integer(number):
             return np.asarray(structure.constant(number))
-        case Variable(index):
+        case trees.Variable(index):
             return values[index]
-        case Negation(operand):
+        case trees.Negation(operand):
             return structure.negate(_value(operand, values, structure))
-        case Power(base, exponent):
+        case trees.Power(base, exponent):
             return structure.power(_value(base, values, structure), exponent)
-        case Sum(parts) | Product(parts):
-            operation = structure.add if isinstance(tree, Sum) else structure.multiply
+        case trees.Sum(parts) | trees.Product(parts):
+            operation = structure.add if isinstance(tree, trees.Sum) else structure.multiply
             return functools.reduce(operation, (_value(part, values, structure) for part in parts))
-        case Quotient(numerator, denominator):
+        case trees.Quotient(numerator, denominator):
             inverse = structure.inverse(_value(denominator, values, structure))
             return structure.multiply(_value(numerator, values, structure), inverse)
-        case Generator():
+        case trees.Generator():
             return np.asarray(structure.generator())
-        case Conditional():
+        case trees.Conditional():
             return _chosen(tree, values, structure)
 
 
@@ -105,7 +89,7 @@ RELATIONS: Mapping[str, Callable[..., Any]] = {
 """What elements may be to each other, by their numbers."""
 
 
-def _chosen(tree: Conditional, values: Mapping[int, Residues], structure: Structure) -> Residues:
+def _chosen(tree: trees.Conditional, values: Mapping[int, Residues], structure: Structure) -> Residues:
     """One of two values; residues are compared as the numbers 0 … m - 1."""
     if not structure.is_ordered and tree.relation not in ("=", "!="):
         raise InputError(
@@ -154,7 +138,9 @@ def table_work(tree: Tree, modulus: int) -> int:
 def _work(tree: Tree, modulus: int) -> tuple[int, frozenset[int]]:
     """Operations for a subexpression and all below it, and the variables that occur in it."""
     below = [_work(child, modulus) for child in children(tree)]
-    occurring = frozenset({tree.index} if isinstance(tree, Variable) else ()).union(*(found for _, found in below))
+    occurring = frozenset({tree.index} if isinstance(tree, trees.Variable) else ()).union(
+        *(found for _, found in below)
+    )
     own = modulus ** len(occurring) * max(1, len(below) - 1)
     return own + sum(work for work, _ in below), occurring
 
@@ -235,21 +221,21 @@ class Expansion:
     def terms(self, tree: Tree) -> Terms:
         modulus = self.modulus
         match tree:
-            case Integer(number):
+            case trees.Integer(number):
                 return {monomial: number % modulus for monomial in self.one if number % modulus}
-            case Variable(index):
+            case trees.Variable(index):
                 return {tuple(int(index == axis) for axis in self.axes): 1}
-            case Negation(operand):
+            case trees.Negation(operand):
                 return {monomial: -c % modulus for monomial, c in self.terms(operand).items()}
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 return self.power(self.terms(base), exponent)
-            case Sum(parts):
+            case trees.Sum(parts):
                 total: Terms = {}
                 for part in parts:
                     for monomial, c in self.terms(part).items():
                         total[monomial] = (total.get(monomial, 0) + c) % modulus
                 return {monomial: c for monomial, c in total.items() if c}
-            case Product(parts):
+            case trees.Product(parts):
                 result = self.one
                 for part in parts:
                     result = self.multiply(result, self.terms(part))
@@ -347,16 +333,16 @@ def _interpolation(p: int, block: int = 256) -> Iterator[Float[np.ndarray, "bloc
 
 def _monomial_tree(over: Sequence[int], exponents: Sequence[int], coefficient: int) -> Tree:
     factors: list[Tree] = [
-        Variable(index) if exponent == 1 else Power(Variable(index), exponent)
+        trees.Variable(index) if exponent == 1 else trees.Power(trees.Variable(index), exponent)
         for index, exponent in zip(over, exponents, strict=True)
         if exponent
     ]
     if coefficient != 1 or not factors:
-        factors.insert(0, Integer(coefficient))
-    return factors[0] if len(factors) == 1 else Product(tuple(factors))
+        factors.insert(0, trees.Integer(coefficient))
+    return factors[0] if len(factors) == 1 else trees.Product(tuple(factors))
 
 
 def _sum_tree(terms: Sequence[Tree]) -> Tree:
     if not terms:
-        return Integer(0)
-    return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+        return trees.Integer(0)
+    return terms[0] if len(terms) == 1 else trees.Sum(tuple(terms))

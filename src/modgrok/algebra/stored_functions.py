@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import parse_any, to_text
+from modgrok.algebra.expression import parse_any
 from modgrok.algebra.fields import Field, finite_field
 from modgrok.algebra.function import Function, from_table, over_structure
 from modgrok.algebra.groups import Group, from_table as group_from_table, named_group
 from modgrok.algebra.named_groups import LARGEST_ORDER
 from modgrok.algebra.structures import Integers, Structure
+from modgrok.algebra.trees import to_text
 from modgrok.base.errors import InputError
 
 

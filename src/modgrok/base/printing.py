@@ -6,6 +6,7 @@ import logging
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 from unicodedata import category
 
@@ -100,6 +101,13 @@ def text_table(
     for row in rows:
         table.add_row(*map(visible, row))
     return table
+
+
+def cell(value: Any) -> str:
+    """A value as tables print it; a dash where there is none."""
+    if value is None or (isinstance(value, float) and not isfinite(value)):
+        return "–"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:

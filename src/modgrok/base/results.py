@@ -24,7 +24,7 @@ from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import numpy as np
@@ -38,13 +38,16 @@ LONGEST_REPR = 160
 class Result:
     """Base of every public result; subclasses are frozen dataclasses with repr=False."""
 
+    told: ClassVar[tuple[str, ...]] = ()
+    """Names of what JSON tells, if that is not every field."""
+
     def summary(self) -> str:
         """The result in one line."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """Every field as plain JSON values, under its own name."""
-        return {name: plain(value) for name, value in field_values(self).items()}
+        """Every field, or what is `told`, as plain JSON values under its own name."""
+        return plain_object({name: getattr(self, name) for name in self.told} if self.told else field_values(self))
 
     def keys_beside(self, name: str) -> dict[str, Any]:
         """As `Result.to_json`, but the keys of the field's object stand beside the other keys, not inside one."""

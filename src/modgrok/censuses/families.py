@@ -22,11 +22,12 @@ import numpy as np
 from jaxtyping import Int
 from numpy.random import Generator
 
-from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.expression import parse
 from modgrok.algebra.field import check_modulus, powers
 from modgrok.algebra.function import Function, read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.table_files import SUFFIXES
+from modgrok.algebra.trees import variables
 from modgrok.base.errors import InputError
 from modgrok.censuses.kinds import KINDS, UNWRITTEN_KINDS, WRITTEN_KINDS
 from modgrok.censuses.other_kinds import OTHER_KINDS

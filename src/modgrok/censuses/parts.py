@@ -28,7 +28,8 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Int
 
-from modgrok.algebra.expression import parse, variables
+from modgrok.algebra.expression import parse
+from modgrok.algebra.trees import variables
 from modgrok.censuses.families import is_own, make_table
 from modgrok.censuses.plan import CensusNetwork, CensusPlan
 from modgrok.censuses.store import ROWS, SETTINGS

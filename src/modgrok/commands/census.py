@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.base.errors import InputError
-from modgrok.base.printing import facts_table, text_table, visible
+from modgrok.base.printing import cell, facts_table, text_table, visible
 from modgrok.base.progress import SECONDS_BETWEEN_LINES, progress_bar
 from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
@@ -253,9 +253,3 @@ def rows_table(found: Iterable[Any]) -> Table:
     """Results, or objects of JSON, as a table."""
     rows = [plain(row) for row in found]
     return text_table(tuple(rows[0]) if rows else (), [[cell(value) for value in row.values()] for row in rows])
-
-
-def cell(value: Any) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -42,6 +42,10 @@ class CheckedNetwork(Result):
     def correct(self) -> bool:
         return self.verification.errors == 0
 
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.correct else 1
+
     def summary(self) -> str:
         return f"{self.network.summary()}; {self.verification.summary()}"
 
@@ -91,12 +95,13 @@ VERIFICATION_KEYS = {
     "first_error": "the first input with a wrong answer, or `null`",
 }
 FILES_KEY = {"files": "paths of what was written"}
+SECONDS_KEY = {"seconds": "how long the work took"}
+CHECKED_KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 FOREIGN = frozenset(SUFFIXES)
 SAID = ("function", "mod", "group", "field", "training", "equals", "activation", "heads")
 """Options that say what other people's files do not."""
 TABLES = ("rows", "runs", "tasks", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
-SECONDS_KEY = {"seconds": "how long the work took"}
 
 
 def keys_in(kind: type, lead: str = "one object for each: ") -> str:
@@ -214,6 +219,11 @@ def how_read(args: argparse.Namespace, function: Function) -> str:
     unknown = function.cells - function.known_cells
     axes = " × ".join(f"{size} {name}" for name, size in zip(function.variables, function.sizes, strict=True))
     return f"{path}: {axes}, {function.values} values{f', {unknown:,} cells unknown' if unknown else ''}"
+
+
+def folder_beside(path: Path, what: str) -> Path:
+    """RUN/inspection for a run folder, NET-inspection for NET.safetensors."""
+    return path / what if path.is_dir() else path.with_name(f"{path.stem}-{what}")
 
 
 def heading(console: Console, text: str, rest: str = "") -> None:

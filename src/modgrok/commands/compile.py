@@ -11,17 +11,7 @@ from rich.table import Table
 
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import (
-    FILES_KEY,
-    NETWORK_KEYS,
-    SECONDS_KEY,
-    VERIFICATION_KEYS,
-    CheckedNetwork,
-    add_function,
-    given_function,
-    heading,
-    structure_given,
-)
+from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, add_function, given_function, heading, structure_given
 from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.network import Network
@@ -33,7 +23,7 @@ WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 SAMPLE, SAMPLE_WORK = 100_000, 1 << 36
 SETTINGS = ("frequencies", "dtype", "mul_width", "add_width", "beta", "normalisation", "seed")
 
-KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
+KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -96,10 +86,6 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
             found = verify(network, sample=sample, progress=progress)
     files = (network.save(args.out),) if args.out else ()
     return CheckedNetwork(network, found, time.perf_counter() - start, files)
-
-
-def exit_code(result: CheckedNetwork) -> int:
-    return 0 if result.correct else 1
 
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from modgrok.base.printing import text_table
 from modgrok.base.progress import line_every_few_seconds
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, add_network, given_network, heading, say, say_how_read
+from modgrok.commands.common import FILES_KEY, add_network, folder_beside, given_network, heading, say, say_how_read
 from modgrok.inspection.decompiling import Decompiled
 from modgrok.recognition.recognising import Tried
 from modgrok.training.inspecting import decompile, write_decompiled
@@ -57,12 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> Decompiled:
     with line_every_few_seconds(console, lambda: "reading the network back"):
         found = decompile(given_network(args))
-        return write_decompiled(found, args.out or default_folder(args.network))
-
-
-def default_folder(path: Path) -> Path:
-    """RUN/decompiled for a run folder, NET-decompiled for NET.safetensors."""
-    return path / "decompiled" if path.is_dir() else path.with_name(f"{path.stem}-decompiled")
+        return write_decompiled(found, args.out or folder_beside(args.network, "decompiled"))
 
 
 def show(result: Decompiled, console: Console, args: argparse.Namespace) -> None:

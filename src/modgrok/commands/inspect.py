@@ -14,7 +14,7 @@ from rich.table import Table
 from modgrok.base.printing import text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, MODULUS_KEY, add_network, given_network, say, say_how_read
+from modgrok.commands.common import FILES_KEY, MODULUS_KEY, add_network, folder_beside, given_network, say, say_how_read
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.group_view import GroupView
@@ -96,14 +96,9 @@ def run(args: argparse.Namespace, console: Console) -> Inspection:
     with progress_bar(console, "inspecting") as progress:
         film = () if args.no_film else None
         found = inspect(given_network(args), order=args.order, film=film, progress=progress)
-    folder = args.out or default_folder(args.network)
+    folder = args.out or folder_beside(args.network, "inspection")
     with progress_bar(console, f"drawing figures into {folder}"):
         return write_inspection(found, folder)
-
-
-def default_folder(path: Path) -> Path:
-    """RUN/inspection for a run folder, NET-inspection for NET.safetensors."""
-    return path / "inspection" if path.is_dir() else path.with_name(f"{path.stem}-inspection")
 
 
 def show(result: Inspection, console: Console, args: argparse.Namespace) -> None:

@@ -13,12 +13,12 @@ from rich.table import Table
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, NETWORK_KEYS, SECONDS_KEY, VERIFICATION_KEYS, CheckedNetwork, heading
+from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, heading
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
 from modgrok.training.mixture import TRAINED, MixSettings, mix
 
-KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
+KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,10 +68,6 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
         found = verify(network, progress=progress)
     files = (network.save(args.out),) if args.out else ()
     return CheckedNetwork(network, found, time.perf_counter() - start, files)
-
-
-def exit_code(result: CheckedNetwork) -> int:
-    return 0 if result.correct else 1
 
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:

@@ -36,6 +36,10 @@ class Answered(Result):
     network: Network
     prediction: Prediction
 
+    @property
+    def exit_code(self) -> int:
+        return 1 if self.prediction.correct is False else 0
+
     def summary(self) -> str:
         return self.prediction.summary()
 
@@ -60,10 +64,6 @@ def run(args: argparse.Namespace, console: Console) -> Answered:
     found = predict(network, *args.values)
     assert isinstance(found, Prediction)
     return Answered(network, found)
-
-
-def exit_code(result: Answered) -> int:
-    return 1 if result.prediction.correct is False else 0
 
 
 def show(result: Answered, console: Console, args: argparse.Namespace) -> None:

@@ -9,20 +9,10 @@ from rich.console import Console
 
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import (
-    FILES_KEY,
-    NETWORK_KEYS,
-    SECONDS_KEY,
-    VERIFICATION_KEYS,
-    CheckedNetwork,
-    add_network,
-    given_network,
-    heading,
-    say_how_read,
-)
+from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, add_network, given_network, heading, say_how_read
 from modgrok.networks.verification import as_network, verify
 
-KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
+KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,10 +26,6 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     with progress_bar(console, "checking inputs") as progress:
         found = verify(network, sample=args.sample, seed=args.seed, progress=progress)
     return CheckedNetwork(network, found, found.seconds)
-
-
-def exit_code(result: CheckedNetwork) -> int:
-    return 0 if result.correct else 1
 
 
 def csv_rows(result: CheckedNetwork) -> list[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -26,13 +25,4 @@ def run(args: argparse.Namespace, console: Console) -> Run:
     return watch(args.run, console=printing.console() if piped else console)
 
 
-def exit_code(result: Run) -> int:
-    return train.exit_code(result)
-
-
-def csv_rows(result: Run) -> list[dict[str, Any]]:
-    return train.csv_rows(result)
-
-
-def show(result: Run, console: Console, args: argparse.Namespace) -> None:
-    train.show(result, console, args)
+exit_code, csv_rows, show = train.exit_code, train.csv_rows, train.show

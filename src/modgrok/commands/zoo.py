@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from modgrok.base.errors import InputError
-from modgrok.base.printing import print_table, text_table
+from modgrok.base.printing import cell, print_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.commands.common import SECONDS_KEY, say
 from modgrok.experiments.zoo import VARIABLE, Zoo, build_zoo, zoo
@@ -70,7 +69,3 @@ def show(result: Zoo | ZooScore, console: Console, args: argparse.Namespace) -> 
         headings = [name.replace("_", " ") for name in rows[0]]
         print_table(console, text_table(headings, [list(map(cell, row.values())) for row in rows]))
     say(console, result.summary())
-
-
-def cell(value: Any) -> str:
-    return "–" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)

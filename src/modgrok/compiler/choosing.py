@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, variable_names, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import value_table
+from modgrok.algebra.trees import Tree, variable_names, variables
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, Lookup
 from modgrok.compiler.exact_weights import AnyKernel, exact_width, full_kernel, short_kernel

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import Tree
 from modgrok.algebra.field import exp_table
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.algebra.groups import GroupLike
+from modgrok.algebra.trees import Tree
 from modgrok.base.errors import FaultError, InputError
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.codes import CodeKernel

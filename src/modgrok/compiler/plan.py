@@ -12,9 +12,9 @@ from functools import partial
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, to_text, variables
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.polynomial import reduce, value_table
+from modgrok.algebra.trees import Tree, to_text, variables
 from modgrok.base.errors import InputError
 from modgrok.compiler.planner import Planner, Signal
 from modgrok.compiler.steps import ABSORBED, Plan, Step, Table, filled, sum_step

@@ -29,22 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from modgrok.algebra.expression import (
-    Integer,
-    Negation,
-    Power,
-    Product,
-    Sum,
-    Tree,
-    Variable,
-    no_polynomial,
-    occurring,
-    to_text,
-    variable_names,
-    variables,
-)
+from modgrok.algebra import trees
 from modgrok.algebra.field import factorise, factors_text, inverse, is_prime, powers
 from modgrok.algebra.polynomial import evaluate
+from modgrok.algebra.trees import Tree, no_polynomial, occurring, to_text, variable_names, variables
 from modgrok.base.errors import InputError
 from modgrok.compiler.steps import Plan, Step, Table, needed, product_step, sum_step
 
@@ -117,20 +105,20 @@ class Planner:
     def signal(self, tree: Tree, m: int) -> Signal:
         """The value of an expression modulo m, a divisor of the modulus."""
         match tree:
-            case Integer(value):
+            case trees.Integer(value):
                 return constant(value, m)
-            case Variable(index):
+            case trees.Variable(index):
                 return Signal(self.wires[index], np.arange(self.modulus) % m, f"n{index}", "n1")
-            case Negation(operand):
+            case trees.Negation(operand):
                 inner = self.signal(operand, m)
                 return inner.relabelled(-inner.table % m, f"-{bracket(inner.text)}", f"-({inner.form})")
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 inner = self.signal(base, m)
                 text = f"{bracket(inner.text)}^{exponent}"
                 return inner.relabelled(powers(inner.table, exponent, m), text, f"({inner.form})^{exponent}")
-            case Sum(terms):
+            case trees.Sum(terms):
                 return self.combine([self.signal(term, m) for term in terms], np.add, m, partial(self.add, m=m))
-            case Product(factors):
+            case trees.Product(factors):
                 return self.product(factors, m)
             case _:
                 raise no_polynomial(tree)
@@ -138,7 +126,7 @@ class Planner:
     def product(self, factors: Sequence[Tree], m: int) -> Signal:
         """A product, of which a coefficient c asks less: c·x modulo m depends on x modulo m / gcd(c, m) alone."""
         fixed = [factor for factor in factors if not occurring(factor)]
-        c = int(evaluate(Product(tuple(fixed)), {}, m)) if fixed else 1
+        c = int(evaluate(trees.Product(tuple(fixed)), {}, m)) if fixed else 1
         if self.lean and (enough := m // gcd(c, m)) < m:
             varying = tuple(factor for factor in factors if occurring(factor))
             if not varying or enough == 1:
@@ -147,7 +135,9 @@ class Planner:
             text, form = joined([str(c), inner.text], np.multiply), f"{c}*({inner.form})"
             return recognised(inner.relabelled(inner.table * c % m, text, form))
         if self.split and len(parts := prime_powers(m)) > 1:
-            return self.join([(self.product(factors, part), part) for part in parts], to_text(Product(tuple(factors))))
+            return self.join(
+                [(self.product(factors, part), part) for part in parts], to_text(trees.Product(tuple(factors)))
+            )
         signals = [self.signal(factor, m) for factor in factors]
         return self.combine(signals, np.multiply, m, partial(self.multiply, m=m))
 

@@ -24,24 +24,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import (
-    Generator,
-    Integer,
-    Negation,
-    Power,
-    Product,
-    Quotient,
-    Sum,
-    Tree,
-    Variable,
-    has_condition,
-    to_text,
-)
+from modgrok.algebra import trees
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group, powers_of
 from modgrok.algebra.representations import Representation, real_irreducibles
 from modgrok.algebra.structures import Structure
+from modgrok.algebra.trees import Tree, has_condition, to_text
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, GroupProduct, Lookup, Pairing
 from modgrok.compiler.planner import Signal
@@ -119,14 +108,14 @@ class Words(Wires):
     def factors(self, tree: Tree) -> list[Signal]:
         """The word of an expression, neighbours on one wire put together."""
         match tree:
-            case Variable(index):
+            case trees.Variable(index):
                 wire = self.wires[index]
                 return [Signal(wire, np.arange(self.group.order), self.names[wire])]
-            case Product(parts):
+            case trees.Product(parts):
                 return self.reduced([signal for part in parts for signal in self.factors(part)])
-            case Quotient(numerator, denominator):
+            case trees.Quotient(numerator, denominator):
                 return self.reduced([*self.factors(numerator), *self.inverted(self.factors(denominator))])
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 inner = self.factors(base)
                 if exponent == -1:
                     return self.inverted(inner)
@@ -239,27 +228,27 @@ class Polynomials(Wires):
 
     def signal(self, tree: Tree) -> Signal:
         match tree:
-            case Integer(value):
+            case trees.Integer(value):
                 return self.constant(self.field.constant(value), str(value))
-            case Generator():
+            case trees.Generator():
                 return self.constant(self.field.generator(), "t")
-            case Variable(index):
+            case trees.Variable(index):
                 wire = self.wires[index]
                 return Signal(wire, self.everything, self.names[wire])
-            case Negation(operand):
+            case trees.Negation(operand):
                 inner = self.signal(operand)
                 return inner.relabelled(np.asarray(self.field.negate(inner.table)), to_text(tree), "")
-            case Power(base, exponent):
+            case trees.Power(base, exponent):
                 inner = self.signal(base)
                 table = inner.table if exponent >= 0 else self.inverse(inner.table)
                 return inner.relabelled(np.asarray(self.field.power(table, abs(exponent))), to_text(tree), "")
-            case Quotient(numerator, denominator):
-                return self.signal(Product((numerator, Power(denominator, -1))))
-            case Sum(terms):
+            case trees.Quotient(numerator, denominator):
+                return self.signal(trees.Product((numerator, trees.Power(denominator, -1))))
+            case trees.Sum(terms):
                 return self.combined(
                     [self.signal(term) for term in terms], self.field.add, 0, self.added, to_text(tree)
                 )
-            case Product(factors):
+            case trees.Product(factors):
                 signals = [self.signal(factor) for factor in factors]
                 return self.combined(signals, self.field.multiply, 1, self.multiplied, to_text(tree))
             case _:

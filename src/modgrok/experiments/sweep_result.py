@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from modgrok.base.provenance import KEY, UNKNOWN, Made
-from modgrok.base.results import Columns, Result, html_rows, percent, plain
+from modgrok.base.provenance import UNKNOWN, Made
+from modgrok.base.results import Columns, Result, html_rows, percent
 from modgrok.training.diagnosis import LEARNED
 
 if TYPE_CHECKING:
@@ -102,6 +102,11 @@ class Sweep(Result):
     folder: Path | None = None
     files: tuple[Path, ...] = field(default=())
     provenance: Made = (UNKNOWN,)
+    told = (
+        *("folder", "varied", "seeds", "rows", "medians", "best", "words"),
+        *("compilations", "seconds", "files", "provenance"),
+    )
+    """Everything but the curves, which are in the Parquet file."""
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
@@ -151,23 +156,6 @@ class Sweep(Result):
     def summary(self) -> str:
         settings = f", {len(self.medians)} settings" if self.varied else ""
         return f"{self.heading}{settings}. {self.words}"
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything but the curves, which are in the Parquet file."""
-        names = (
-            "folder",
-            "varied",
-            "seeds",
-            "rows",
-            "medians",
-            "best",
-            "words",
-            "compilations",
-            "seconds",
-            "files",
-            KEY,
-        )
-        return {name: plain(getattr(self, name)) for name in names}
 
     def _repr_html_(self) -> str:
         return html_rows(headings(self), [cells(each) for each in self.medians]) + f"<p>{self.words}</p>"

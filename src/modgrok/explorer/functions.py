@@ -16,24 +16,16 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.algebra import trees
 from modgrok.algebra.cosets import coset_order
-from modgrok.algebra.expression import (
-    Integer,
-    Negation,
-    Power,
-    Product,
-    Sum,
-    Tree,
-    Variable,
-    no_polynomial,
-    parse_any,
-)
+from modgrok.algebra.expression import parse_any
 from modgrok.algebra.field import exp_table, is_prime
 from modgrok.algebra.function import Function, is_expression, read_function
 from modgrok.algebra.group_names import nameless
 from modgrok.algebra.groups import Group
 from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.structures import Integers, Structure
+from modgrok.algebra.trees import Tree, no_polynomial
 from modgrok.answers.classifying import Answer, classify
 from modgrok.base.errors import InputError
 from modgrok.base.files import whole_file
@@ -165,17 +157,17 @@ def coset_orders(found: Function) -> dict[str, Any] | None:
 def typeset(tree: Tree) -> dict[str, Any]:
     """The expression as a tree of plain objects, for a page to set as mathematics."""
     match tree:
-        case Integer(value):
+        case trees.Integer(value):
             return {"kind": "number", "value": value}
-        case Variable(index):
+        case trees.Variable(index):
             return {"kind": "variable", "letter": "n", "index": index}
-        case Power(base, exponent):
+        case trees.Power(base, exponent):
             return {"kind": "power", "base": typeset(base), "exponent": exponent}
-        case Negation(operand):
+        case trees.Negation(operand):
             return {"kind": "negation", "operand": typeset(operand)}
-        case Product(factors):
+        case trees.Product(factors):
             return {"kind": "product", "factors": [typeset(factor) for factor in factors]}
-        case Sum(terms):
+        case trees.Sum(terms):
             return {"kind": "sum", "terms": [typeset(term) for term in terms]}
         case _:
             raise no_polynomial(tree)

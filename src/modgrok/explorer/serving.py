@@ -16,6 +16,7 @@ from types import FrameType
 from typing import Any, TypeAlias
 
 from modgrok.base.errors import InputError
+from modgrok.base.interrupts import handled
 from modgrok.base.results import Result
 from modgrok.explorer.guard import LOOPBACK
 from modgrok.explorer.laboratory import Laboratory
@@ -225,12 +226,8 @@ def signals_held(end: Callable[[], None]) -> Iterator[None]:
         terminated = terminated or number == signal.SIGTERM
         end()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with handled((signal.SIGINT, signal.SIGTERM), handle):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if terminated:
         signal.raise_signal(signal.SIGTERM)
 

@@ -66,10 +66,6 @@ class Shared(Result):
         film_of = f"a film of {self.moments} moments, " if self.moments > 1 else ""
         return f"{self.title}: {film_of}{self.page_bytes / 1000:,.0f} kB in {self.files[0]}"
 
-    def to_json(self) -> dict[str, Any]:
-        names = ("kind", "title", "about", "moments", "page_bytes", "seconds", "files")
-        return plain_object({name: getattr(self, name) for name in names})
-
 
 def share(
     what: Run | Network | FunctionLike,
@@ -253,7 +249,7 @@ def of_run(found: Run, progress: Progress | None) -> dict[str, Any]:
         | {
             "seconds": found.seconds,
             "train_rows": found.train_rows,
-            "test_rows": found.network.known_rows - found.train_rows,
+            "test_rows": found.test_rows,
             "device": found.device,
         },
         "film": film(found.snapshots, found.step, found.network, progress),
@@ -312,7 +308,7 @@ def run_again(config: TrainConfig) -> Recipe | None:
 
 def story(found: Run) -> str:
     """What happened in a training, for somebody who has never heard of one."""
-    tested, cells = found.network.known_rows - found.train_rows, found.network.known_rows
+    tested, cells = found.test_rows, found.network.known_rows
     train, test = percent(found.final["train_accuracy"]), percent(found.final["test_accuracy"])
     begun = f"A neural network was shown {found.train_rows:,} of the {cells:,} cells of the table of {found.title}."
     if not tested:

@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from modgrok.algebra.expression import Tree, parse
+from modgrok.algebra.expression import parse
 from modgrok.algebra.field import is_prime
+from modgrok.algebra.trees import Tree
 from modgrok.base.errors import InputError
 from modgrok.base.results import plain
 from modgrok.compiler.choosing import candidate_plans

@@ -22,11 +22,12 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Array, Int
 
-from modgrok.algebra.expression import Tree, parse, variable_names
+from modgrok.algebra.expression import parse
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
+from modgrok.algebra.trees import Tree, variable_names
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables

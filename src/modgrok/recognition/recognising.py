@@ -29,9 +29,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from modgrok.algebra.expression import to_text
 from modgrok.algebra.function import Function, from_expression, from_table
 from modgrok.algebra.group_names import group_name
+from modgrok.algebra.trees import to_text
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, percent, plain_object
 from modgrok.recognition.chance import cells_needed, log_chance, luckiest, weighed

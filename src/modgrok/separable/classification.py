@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int, Integer
 
-from modgrok.algebra.expression import Tree, variables
 from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.algebra.structures import Integers
+from modgrok.algebra.trees import Tree, variables
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof

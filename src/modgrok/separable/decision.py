@@ -30,12 +30,7 @@ from modgrok.separable.procedures.search import Restarts, Solution
 from modgrok.separable.procedures.trails import decide_two_columns
 from modgrok.separable.reductions.automorphisms import decide_full, refute_by_symmetry
 from modgrok.separable.reductions.groups import Group, Moduli, as_group
-from modgrok.separable.reductions.partial import (
-    absorbable_known,
-    partial_at_once,
-    partial_procedures,
-    partial_table,
-)
+from modgrok.separable.reductions.partial import absorbable_known, partial_at_once, partial_procedures, partial_table
 from modgrok.separable.reductions.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -66,6 +65,7 @@ class Diagnosis(Result):
     grokked_at: int | None
     expected: Expectation
     expectation: str
+    told = ("outcome", "text", "because", "advice", "go_on_to", "expectation")
 
     @property
     def text(self) -> str:
@@ -81,12 +81,6 @@ class Diagnosis(Result):
 
     def summary(self) -> str:
         return self.text
-
-    def to_json(self) -> dict[str, Any]:
-        """What is not told beside it: a run has the steps and the expectation among its own keys."""
-        return {
-            name: getattr(self, name) for name in ("outcome", "text", "because", "advice", "go_on_to", "expectation")
-        }
 
 
 @dataclass(frozen=True)

@@ -90,10 +90,6 @@ def live_view(config: TrainConfig, console: Console, beginning: str = "compiling
             yield on_point
 
 
-def title(config: TrainConfig) -> str:
-    return config.title
-
-
 @contextmanager
 def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterator[OnPoint]:
     now = beginning
@@ -103,7 +99,7 @@ def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterato
         now = ", ".join(filter(None, (line_of(point.row, config.steps), point.rate)))
         now = "trained; writing its files" if point.row["step"] >= config.steps else now
 
-    with line_every_few_seconds(console, lambda: f"{title(config)}: {now}"):
+    with line_every_few_seconds(console, lambda: f"{config.title}: {now}"):
         yield on_point
 
 
@@ -124,7 +120,7 @@ def terminal_view(config: TrainConfig, console: Console, beginning: str) -> Iter
         TimeRemainingColumn(),
         console=console,
     )
-    task = bar.add_task(title(config), total=config.steps, rate=beginning)
+    task = bar.add_task(config.title, total=config.steps, rate=beginning)
     history = History()
     with Live(bar, console=console, refresh_per_second=8, transient=True) as live:
 
@@ -173,11 +169,11 @@ def thinned(values: Sequence[float], most: int) -> list[float]:
 
 def notebook_view(config: TrainConfig) -> OnPoint:
     show, history = notebook_output(), History()
-    show(html_bar(f"{title(config)}, compiling; steps", 0, config.steps), True)
+    show(html_bar(f"{config.title}, compiling; steps", 0, config.steps), True)
 
     def on_point(point: Point) -> None:
         step = history.add(point)
-        bar = html_bar(", ".join(filter(None, (title(config), point.rate, "steps"))), step, config.steps)
+        bar = html_bar(", ".join(filter(None, (config.title, point.rate, "steps"))), step, config.steps)
         numbers = html.escape(line_of(point.row, config.steps))
         show(f"{bar}<br>{small_curves(history.accuracies)}<br><small>{numbers}</small>", step >= config.steps)
 

@@ -23,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree
 from modgrok.algebra.field import exp_table, log_table
 from modgrok.algebra.function import from_expression
+from modgrok.algebra.trees import Tree
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
 from modgrok.compiler.choosing import candidate_plans

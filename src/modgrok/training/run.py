@@ -121,6 +121,10 @@ class Run(Result, Measured):
     snapshots: Snapshots = field(default_factory=dict)
     reused: bool = False
     provenance: Made = (UNKNOWN,)
+    told = (
+        *("folder", "finished", "reused", "step", "final", "memorised_at", "grokked_at", "ipr_blocks", "train_rows"),
+        *("test_rows", "unknown_cells", "seconds", "steps_per_second", "device", "diagnosis", "files", KEY),
+    )
 
     @property
     def metrics(self) -> Columns:
@@ -130,6 +134,10 @@ class Run(Result, Measured):
     @property
     def train_rows(self) -> int:
         return train_count(self.config.fraction, self.network.known_rows)
+
+    @property
+    def test_rows(self) -> int:
+        return self.network.known_rows - self.train_rows
 
     @property
     def residue_order(self) -> Order:
@@ -207,30 +215,8 @@ class Run(Result, Measured):
 
     def to_json(self) -> dict[str, Any]:
         """The summary of the run; numbers that do not exist are null."""
-        return plain_object(
-            {
-                "config": self.config.to_json(),
-                "folder": self.folder,
-                "finished": self.finished,
-                "reused": self.reused,
-                "step": self.step,
-                "final": self.final,
-                "memorised_at": self.memorised_at,
-                "grokked_at": self.grokked_at,
-                "order": self.residue_order.name,
-                "ipr_blocks": self.ipr_blocks,
-                "train_rows": self.train_rows,
-                "test_rows": self.network.known_rows - self.train_rows,
-                "unknown_cells": self.unknown_cells,
-                "seconds": self.seconds,
-                "steps_per_second": self.steps_per_second,
-                "device": self.device,
-                "diagnosis": self.diagnosis,
-                "expected_accuracy": self.expected,
-                "files": self.files,
-                KEY: self.provenance,
-            }
-        )
+        beside = {"order": self.residue_order.name, "expected_accuracy": self.expected}
+        return {"config": self.config.to_json(), **super().to_json(), **plain_object(beside)}
 
     def _repr_html_(self) -> str:
         final = self.final

@@ -12,14 +12,14 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from modgrok.base.errors import InputError
-from modgrok.base.results import Columns, Result, html_rows, percent, plain
+from modgrok.base.printing import cell
+from modgrok.base.results import Columns, Result, html_rows, percent
 from modgrok.training.config import TrainConfig
 from modgrok.training.run import Measured, Run, load_run, read_curves
 from modgrok.training.run_folder import CONFIG, MADE_BY, METRICS, RESULT, is_running, load_config
@@ -106,16 +106,7 @@ def cells(run: RunEntry) -> list[str]:
     outcome = run.state if run.state == "running" else run.outcome
     accuracies = (percent(run.train_accuracy, 1), percent(run.test_accuracy, 1))
     when = run.when.replace("T", " ")[:16]
-    return [
-        run.title,
-        run.model,
-        settings,
-        step,
-        *accuracies,
-        outcome,
-        when,
-        str(run.folder),
-    ]
+    return [run.title, run.model, settings, step, *accuracies, outcome, when, str(run.folder)]
 
 
 def setting_text(setting: tuple[str, Any]) -> str:
@@ -210,6 +201,7 @@ class Comparison(Result):
     numbers: Mapping[str, Sequence[Any]]
     files: tuple[Path, ...] = ()
     records: tuple[Recorded, ...] = field(default=(), compare=False)
+    told = ("names", "settings", "numbers", "files")
 
     def summary(self) -> str:
         accuracies = [float(share) for share in self.numbers["test_accuracy"]]
@@ -218,9 +210,6 @@ class Comparison(Result):
             return f"{len(self.names)} runs, none of them with a test set"
         names = [name for name, share in zip(self.names, accuracies, strict=True) if share == best]
         return f"{len(self.names)} runs; best on the test set: {' and '.join(names)}, {percent(float(best))}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: plain(getattr(self, name)) for name in ("names", "settings", "numbers", "files")}
 
     @property
     def table(self) -> Columns:
@@ -244,18 +233,13 @@ class Comparison(Result):
     def rows(self) -> list[list[str]]:
         """As people read it: a line for each setting that differs and for each number, a column for each run."""
         lines = {**self.settings, **self.numbers}
-        return [[name.replace("_", " "), *(cell(name, v) for v in values)] for name, values in lines.items()]
+        return [
+            [name.replace("_", " "), *map(percent if name.endswith("accuracy") else cell, values)]
+            for name, values in lines.items()
+        ]
 
     def _repr_html_(self) -> str:
         return html_rows(("", *self.names), self.rows())
-
-
-def cell(name: str, value: Any) -> str:
-    if name.endswith("accuracy"):
-        return percent(value)
-    if value is None or (isinstance(value, float) and not isfinite(value)):
-        return "–"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def compare(*runs: Run | str | Path, out: str | Path | None = None) -> Comparison:

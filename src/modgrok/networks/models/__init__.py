@@ -7,12 +7,18 @@ from typing import Any
 from modgrok.base.errors import InputError
 from modgrok.base.objects import Registry
 from modgrok.base.results import field_values, json_text
-from modgrok.networks.models.base import Blocks, Inside, Model, Rows, Statistics
-from modgrok.networks.models.circuit_model import CircuitModel
-from modgrok.networks.models.logits_table import Logits
-from modgrok.networks.models.mlp import Mlp
-from modgrok.networks.models.power import Power
-from modgrok.networks.models.transformer import Transformer
+from modgrok.networks.models.base import (
+    Blocks as Blocks,
+    Inside as Inside,
+    Model as Model,
+    Rows as Rows,
+    Statistics as Statistics,
+)
+from modgrok.networks.models.circuit_model import CircuitModel as CircuitModel
+from modgrok.networks.models.logits_table import Logits as Logits
+from modgrok.networks.models.mlp import Mlp as Mlp
+from modgrok.networks.models.power import Power as Power
+from modgrok.networks.models.transformer import Transformer as Transformer
 
 MODELS: Registry[type[Model]] = Registry(
     "model",
@@ -58,22 +64,3 @@ def model_fields(word: str) -> dict[str, Any]:
         return {name: json.loads(value) for name, value in pairs}
     except ValueError:
         raise InputError(f"the model {word!r} cannot be read; write name(field=value, field=value)") from None
-
-
-__all__ = [
-    "MODELS",
-    "Blocks",
-    "CircuitModel",
-    "Inside",
-    "Logits",
-    "Mlp",
-    "Model",
-    "Power",
-    "Rows",
-    "Statistics",
-    "Transformer",
-    "model_fields",
-    "model_name",
-    "model_word",
-    "trainable",
-]

@@ -53,14 +53,7 @@ class CircuitModel(Model):
         )
         return Circuit(experts, jnp.ones(len(experts)), self.wires, self.variables)
 
-    def apply(
-        self,
-        params: Circuit,
-        rows: Rows,
-        *,
-        statistics: tuple[Statistics, ...] = (),
-        key: PRNGKeyArray | None = None,
-    ) -> Float[Array, "row class"]:
+    def apply(self, params: Circuit, rows: Rows, **_: Any) -> Float[Array, "row class"]:
         on_device = jax.tree.map(jnp.asarray, params)
         return jax.vmap(logits, in_axes=(None, 0))(on_device, jnp.asarray(rows.inputs))
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from modgrok.networks.circuit import Weights
-from modgrok.networks.models.base import Blocks, Model, Rows, Statistics
+from modgrok.networks.models.base import Blocks, Model, Rows
 
 
 class LogitsTable(NamedTuple):
@@ -29,14 +29,7 @@ class Logits(Model):
         """A table of zeros: it is filled by whoever computed it, and never trained."""
         return LogitsTable(jnp.zeros((*self.residues, self.classes)))
 
-    def apply(
-        self,
-        params: LogitsTable,
-        rows: Rows,
-        *,
-        statistics: tuple[Statistics, ...] = (),
-        key: PRNGKeyArray | None = None,
-    ) -> Float[Array, "row class"]:
+    def apply(self, params: LogitsTable, rows: Rows, **_: Any) -> Float[Array, "row class"]:
         return jnp.asarray(params.logits)[tuple(rows.inputs.T)]
 
     def blocks(self, params: LogitsTable) -> Blocks:

@@ -44,12 +44,7 @@ class Power(Model):
         return Expert(used_rows(embed, self.residues), readout, self.exponent)
 
     def apply(
-        self,
-        params: Expert,
-        rows: Rows,
-        *,
-        statistics: tuple[Statistics, ...] = (),
-        key: PRNGKeyArray | None = None,
+        self, params: Expert, rows: Rows, *, key: PRNGKeyArray | None = None, **_: Any
     ) -> Float[Array, "row class"]:
         hidden = gathered_sum(jnp.asarray(params.embed), rows.inputs) ** params.power
         return dropped(hidden, self.dropout, key, 0) @ params.readout

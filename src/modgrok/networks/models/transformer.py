@@ -147,12 +147,7 @@ class Transformer(Model):
         )
 
     def apply(
-        self,
-        params: TransformerWeights,
-        rows: Rows,
-        *,
-        statistics: tuple[Statistics, ...] = (),
-        key: PRNGKeyArray | None = None,
+        self, params: TransformerWeights, rows: Rows, *, key: PRNGKeyArray | None = None, **_: Any
     ) -> Float[Array, "row class"]:
         return self.forward(params, rows, key)[0]
 

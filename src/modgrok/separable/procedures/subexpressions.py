@@ -12,9 +12,9 @@ from collections.abc import Iterator
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.expression import Tree, children, variables
 from modgrok.algebra.field import inverse, is_prime, log_table
 from modgrok.algebra.polynomial import value_table
+from modgrok.algebra.trees import Tree, children, variables
 from modgrok.separable.reductions.grouping import as_sum
 from modgrok.separable.verdict import Witness
 
