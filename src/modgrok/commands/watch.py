@@ -25,4 +25,8 @@ def run(args: argparse.Namespace, console: Console) -> Run:
     return watch(args.run, console=printing.console() if piped else console)
 
 
-exit_code, csv_rows, show = train.exit_code, train.csv_rows, train.show
+exit_code, csv_rows = train.exit_code, train.csv_rows
+
+
+def show(result: Run, console: Console, args: argparse.Namespace) -> None:
+    train.show(result, console, args)
