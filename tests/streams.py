@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-SIGN_OF_LIFE = re.compile(r"^.+: .+ \(\d+ s\)\n", re.MULTILINE)
+SIGN_OF_LIFE = re.compile(r"^.+ \(\d+ s\)\n", re.MULTILINE)
 
 
 def said(stderr: str) -> str:

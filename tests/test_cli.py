@@ -334,8 +334,8 @@ def test_progress_is_visible_without_a_terminal(monkeypatch):
                     time.sleep(0.01)
         return printed.getvalue()
 
-    assert said(at_work(0.01, 0.01, "checking rows: starting (", "checking rows: 1,000 of 10,000 (")) == ""
-    assert at_work(0.01, 3600, "checking rows: starting (").count("\n") == 1
+    assert said(at_work(0.01, 0.01, "checking rows (", "checking rows: 1,000 of 10,000 (")) == ""
+    assert at_work(0.01, 3600, "checking rows (").count("\n") == 1
     assert at_work(3600, 0.01) == ""
 
 

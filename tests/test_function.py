@@ -172,7 +172,7 @@ BAD_FILES = {
     "one row": ("0,1,2\n", r"must have at least 2 values of each variable, got the shape 1 × 3"),
     "one column": ("0\n1\n", r"at least 2 values of each variable, got the shape 2 × 1"),
     "open quote": ('0,"1,2\n1,2,0\n', r"is not a CSV file: unexpected end of data"),
-    "long twice": ("n1,n2,value\n0,0,1\n1,1,0\n0,0,1\n", r"row 4: the cell of row 2 is given again"),
+    "two values": ("n1,n2,value\n0,0,1\n1,1,0\n0,0,2\n", r"row 4: n1 = 0, n2 = 0 has the value 2 here and 1 in row 2"),
     "long without a place": ("n1,n2,value\n0,0,1\n1,,0\n", r"row 3: n2 is missing; only a value may be unknown"),
     "long and far": ("n1,n2,value\n0,0,1\n9999999,9999999,0\n", r"make 100,000,000,000,000 cells, above"),
     "long with a word": ("n1,n2,value\n0,0,1\n1,b,0\n", r"row 3, column 2: 'b' is no whole number"),

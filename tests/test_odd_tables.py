@@ -62,19 +62,68 @@ def test_lines_in_order_need_no_names_and_may_have_three_variables(tmp_path):
     ],
 )
 def test_a_matrix_of_three_columns_stays_one(tmp_path, lines):
-    found = read_table(written(tmp_path / "mine.csv", [["x", "y", "z"], *lines]))
-    assert found.table.shape == (4, 3)
+    found = read_table(written(tmp_path / "mine.csv", [["p", "q", "r"], *lines]))
+    assert found.table.shape == (4, 3) and found.form == "a matrix under a line of labels"
+
+
+def test_a_line_that_stands_twice_is_said_and_a_place_with_two_values_is_refused(tmp_path):
+    for names in (["x", "y", "z"], ["op", "state", "next"], ["n1", "n2", "value"], []):
+        lines, first = lines_of(SUM), 1 + bool(names)
+        top = [names] if names else []
+        found = read_table(written(tmp_path / "mine.csv", [*top, *lines, lines[3], lines[5]]))
+        assert np.array_equal(found.table, SUM)
+        assert f"2 lines repeat earlier ones: row {49 + first} repeats row {3 + first}, …" in found.form
+        clash = [*top, *lines, [0, 3, 6]]
+        told = rf"row {49 + first}: .* = 0, .* = 3 has the value 6 here and 3 in row {3 + first}; keep one of them"
+        with pytest.raises(InputError, match=told):
+            read_table(written(tmp_path / "mine.csv", clash))
+
+
+@pytest.mark.parametrize("names", [["x", "y", "z"], ["op", "state", "next"], ["n1", "n2", "value"]])
+def test_coordinates_may_count_from_one(tmp_path, names):
+    ones = [[x + 1, y + 1, z] for x, y, z in lines_of(SUM)]
+    found = read_table(written(tmp_path / "mine.csv", [names, *ones]))
+    assert np.array_equal(found.table, SUM) and f"{names[0]}, {names[1]} count from 1 there, so 1 is 0" in found.form
+    found = read_table(written(tmp_path / "mine.csv", [names, *([x, y, z + 1] for x, y, z in ones)]))
+    assert np.array_equal(found.table, SUM) and f"{names[1]}, {names[2]} count from 1 there" in found.form
+
+
+@pytest.mark.parametrize("names", [["x", "y", "z"], ["op", "state", "next"], ["n1", "n2", "value"]])
+def test_a_third_of_the_cells_is_enough(tmp_path, names):
+    some = np.random.default_rng(4).permutation(lines_of(np.add.outer(np.arange(17), np.arange(17)) % 17))[:96]
+    found = read_table(written(tmp_path / "mine.csv", [names, *some.tolist()]))
+    assert found.table.shape == (17, 17) and (found.table >= 0).sum() == 96
+
+
+@pytest.mark.parametrize("shape", [(12, 3), (60, 3), (200, 3), (1009, 3), (40, 4), (841, 3)])
+@pytest.mark.parametrize("values", [3, 29])
+def test_a_matrix_of_few_columns_is_not_taken_for_lines(tmp_path, shape, values):
+    table = np.random.default_rng(1).integers(0, values, shape)
+    for names in ([[f"c{k}" for k in range(shape[1])]], []):
+        found = read_table(written(tmp_path / "mine.csv", [*names, *table.tolist()]))
+        assert np.array_equal(found.table, table) and found.form.startswith("a matrix")
 
 
 def test_what_a_file_was_read_as_is_said(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     written(Path("mine.csv"), [["x", "y", "z"], *lines_of(SUM)[:-2], [6, 5, ""], [6, 6, "?"]])
-    assert main(["classify", "--table", "mine.csv"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert (
-        "mine.csv: 7 x × 7 y, 7 values, 2 cells unknown" in said
-        and "agrees in its 47 known cells with the sum n1 + n2" in said
-    )
+    training = ["--width", "8", "--steps", "2"]
+    for words in (
+        ["classify", "--table", "mine.csv"],
+        ["classify", "mine.csv"],
+        ["train", "mine.csv", *training],
+        ["train", "mine.csv", "--seeds", "2", *training],
+        ["sweep", "mine.csv", *training],
+        ["compile", "mine.csv", "--out", "mine.safetensors"],
+        ["share", "mine.csv", "--out", "mine.html"],
+        ["verify", "theirs.npy", "--function", "mine.csv"],
+    ):
+        if words[0] == "verify":
+            np.save("theirs.npy", np.eye(7)[SUM])
+        assert main(words) == 0, words
+        said = " ".join(" ".join(capsys.readouterr()).split())
+        assert "mine.csv: 7 x × 7 y, 7 values, 2 cells unknown (a line for each cell: x, y, z)" in said, words
+        assert words[0] != "classify" or "agrees in its 47 known cells with the sum n1 + n2" in said
     assert main(["classify", "n1 n2", "--mod", "5"]) == 0
     assert "read as" not in capsys.readouterr().out
 
@@ -139,3 +188,16 @@ def test_a_place_that_stands_twice_under_value_is_still_refused(tmp_path):
     path = written(tmp_path / "mine.csv", [["x", "y", "value"], [0, 0, 1], [0, 0, 2]])
     with pytest.raises(InputError, match="mine.csv"):
         read_table(path)
+
+
+@pytest.mark.parametrize(
+    "words", [["inspect"], ["decompile"], ["verify"], ["predict", "0", "0"], ["export", "--to", "onnx"]]
+)
+def test_a_table_where_a_network_is_meant_is_called_a_table(tmp_path, monkeypatch, capsys, words):
+    monkeypatch.chdir(tmp_path)
+    written(Path("mine.csv"), lines_of(SUM))
+    with pytest.raises(SystemExit, match="2"):
+        main([words[0], "mine.csv", *words[1:]])
+    said = capsys.readouterr().err
+    assert "mine.csv is a table of values and no network; give the folder of a run, or a file of weights" in said
+    assert "`modgrok compile mine.csv --out net.safetensors` makes one" in said and "Error" not in said

@@ -48,7 +48,7 @@ class Function(Result):
     `tree` is how it is written, as a polynomial over the integers modulo m, and its table is made when it is first
     asked for; None where it was given by its values, and where it is written over another structure: there `written`
     is its tree, to be read with the structure beside it. `name` is the canonical spelling, or what a table is called;
-    `source` what it was read from, as typed.
+    `source` what it was read from, as typed, and `form` what a file was taken for.
 
     Two functions are equal if their tables and their numbers of values are, whatever their names.
     """
@@ -61,6 +61,7 @@ class Function(Result):
     tree: Tree | None = None
     given: Int[np.ndarray, "..."] | None = None
     written: Tree | None = None
+    form: str = ""
     told = ("expression", "name", "variables", "sizes", "values", "known_cells", "digest")
 
     def __post_init__(self) -> None:
@@ -162,6 +163,14 @@ class Function(Result):
     def summary(self) -> str:
         unknown = self.cells - self.known_cells
         return self.title + (f", {unknown:,} of {self.cells:,} cells unknown" if unknown else "")
+
+    @property
+    def read_as(self) -> str:
+        """What a file was taken for, so that a misreading is seen; empty for what is no file."""
+        unknown = self.cells - self.known_cells
+        axes = " × ".join(f"{size} {name}" for name, size in zip(self.variables, self.sizes, strict=True))
+        missing = f", {unknown:,} cells unknown" if unknown else ""
+        return f"{self.source}: {axes}, {self.values} values{missing} ({self.form})" if self.form else ""
 
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Function):
@@ -328,7 +337,8 @@ def from_array(given: Any, mod: int | None) -> Function:
 
 
 def from_file(found: TableFile, mod: int | None) -> Function:
-    return from_table(found.table, mod, found.path.name, found.variables, str(found.path))
+    read = from_table(found.table, mod, found.path.name, found.variables, str(found.path))
+    return replace(read, form=found.form)
 
 
 def from_table(

@@ -2,8 +2,9 @@
 
 A **wide** file is a matrix: row n1, column n2, a whole number from 0 on in each cell. A **long** file has a line for
 each cell: a column for each variable, and a last one for the value; that does for any number of variables. It is
-known by its last column, which is called `value`, or by its lines: every column but the last counts 0 … n - 1, no line
-stands twice, and half of the cells that they speak of are there (all of them, in order, if the columns have no names).
+known by its names (the last column is called `value`, or the others x, y or n1, n2), or by its lines: every column but
+the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says how a
+file was read. A line may stand twice; a place with two values is refused.
 
     .csv      either form; commas, semicolons or tabs. Labels are no data: a first line of words, a first column of
               words, and numbers 0, 1, 2, … along both edges around an empty corner, as spreadsheets write them
@@ -45,15 +46,21 @@ LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """Where `str.splitlines` splits."""
 VALUE = "value"
 """The last column of a long file."""
+COORDINATES = (("x", "y", "z"), ("i", "j", "k"), ("row", "column"), ("row", "col"), tuple(f"n{k}" for k in range(1, 9)))
+"""What the columns before the last one may be called, so that they are coordinates whatever they hold."""
+ENOUGH_LINES, MOST_CLASHES = 16, 0.05
+"""Lines under other names that are known by what they hold, and the share of them whose place has another value."""
 
 
 @dataclass(frozen=True)
 class TableFile:
-    """A table that was read; `variables` are the names that the file gives its axes, if it gives any."""
+    """A table that was read; `variables` are the names that the file gives its axes, if it gives any, and `form` says
+    what the file was taken for."""
 
     path: Path
     table: Int[np.ndarray, "..."]
     variables: tuple[str, ...] = ()
+    form: str = "a matrix"
 
 
 def read_table(path: str | Path) -> TableFile:
@@ -142,37 +149,79 @@ def long_table(
     if (places < 0).any():
         first, axis = (int(k) for k in np.argwhere(places < 0)[0])
         raise InputError(f"{path}, {line(first)}: {names[axis]} is missing; only a value may be unknown")
+    told = [f"a line for each cell: {', '.join(names)}"]
+    if all(first_of_count(column) == 1 for column in places.T):
+        ones, places = list(names[:-1]), places - 1
+        known = values[values >= 0]
+        if known.size and known.min() > 0 and known.max() == places.max() + 1:
+            ones, values = list(names), np.where(values > 0, values - 1, values)
+        told.append(f"{', '.join(ones)} count from 1 there, so 1 is 0 here")
     sizes = tuple(int(k) + 1 for k in places.max(axis=0))
     if prod(sizes) > LARGEST_TABLE:
         raise InputError(
             f"{path}: the largest {', '.join(names[:-1])} make {prod(sizes):,} cells, above {LARGEST_TABLE:,}"
         )
     cells = np.ravel_multi_index(tuple(places.T), sizes)
-    order = np.argsort(cells, kind="stable")
-    if (twice := np.flatnonzero(np.diff(cells[order]) == 0)).size:
-        first, again = order[twice[0]], order[twice[0] + 1]
-        raise InputError(f"{path}, {line(int(again))}: the cell of {line(int(first))} is given again; keep one of them")
+    earlier = first_lines(cells)
+    if (clashes := np.flatnonzero(values != values[earlier])).size:
+        again, first = int(clashes[0]), int(earlier[clashes[0]])
+        place = ", ".join(f"{name} = {value}" for name, value in zip(names[:-1], columns[again], strict=False))
+        raise InputError(
+            f"{path}, {line(again)}: {place} has the value {shown_value(columns[again, -1])} here and "
+            f"{shown_value(columns[first, -1])} in {line(first)}; keep one of them (a matrix needs no names above it)"
+        )
+    if (repeated := np.flatnonzero(earlier != np.arange(len(cells)))).size:
+        count = f"{repeated.size:,} lines repeat earlier ones: " if repeated.size > 1 else ""
+        latter, former = line(int(repeated[0])), line(int(earlier[repeated[0]]))
+        told.append(f"{count}{latter} repeats {former}{', …' if count else ''}")
     table = np.full(prod(sizes), UNKNOWN)
     table[cells] = values
-    return TableFile(path, table.reshape(sizes), tuple(names[:-1]))
+    return TableFile(path, table.reshape(sizes), tuple(names[:-1]), "; ".join(told))
+
+
+def shown_value(value: int) -> str:
+    return "?" if value < 0 else str(value)
+
+
+def first_of_count(column: Int[np.ndarray, "line"]) -> int | None:
+    """0 or 1, where a column has every number from there to its largest one, and no other; None elsewhere."""
+    found = np.unique(column)
+    counted = found[0] in (0, 1) and found[-1] - found[0] == len(found) - 1
+    return int(found[0]) if counted else None
+
+
+def first_lines(cells: Int[np.ndarray, "line"]) -> Int[np.ndarray, "line"]:
+    """For every line the first one with the same cell."""
+    _, first, which = np.unique(cells, return_index=True, return_inverse=True)
+    return np.asarray(first[which])
 
 
 def is_long(names: Sequence[str]) -> bool:
-    return len(names) > 1 and names[-1].strip().lower() == VALUE
+    """Whether the names say that the columns are coordinates and a value."""
+    plain = tuple(name.strip().lower() for name in names)
+    told = len(plain) > 2 and any(plain[:-1] == usual[: len(plain) - 1] for usual in COORDINATES)
+    return told or (len(plain) > 1 and plain[-1] == VALUE)
 
 
 def has_coordinates(columns: Int[np.ndarray, "line column"], named: bool) -> bool:
-    """Are these lines of coordinates, with a value at their end? So they are if a matrix would hardly look so."""
+    """Are these lines of coordinates, with a value at their end? So they are if a matrix would hardly look so: every
+    column but the last counts, and there are half of the cells, or enough lines, hardly one of which contradicts
+    another. Without names that is less likely, so half of the cells and enough lines must be there, or all in order."""
     places = columns[:, :-1]
     if columns.shape[1] < 3 or len(columns) < 4 or (places < 0).any():
         return False
-    sizes = [int(size) + 1 for size in places.max(axis=0)]
-    if prod(sizes) > 2 * len(columns) or any(len(np.unique(k)) < n for k, n in zip(places.T, sizes, strict=True)):
+    first = [first_of_count(column) for column in places.T]
+    sizes = [int(size) for size in places.max(axis=0) + 1]
+    if len(set(first)) > 1 or first[0] is None or prod(sizes) > LARGEST_TABLE:
         return False
     cells = np.ravel_multi_index(tuple(places.T), sizes)
-    if not named:
-        return np.array_equal(cells, np.arange(prod(sizes)))
-    return len(np.unique(cells)) == len(cells)
+    if not named and np.array_equal(cells, np.arange(prod(sizes))):
+        return True
+    earlier = first_lines(cells)
+    clashes = np.count_nonzero(columns[:, -1] != columns[earlier, -1]) / len(columns)
+    half = 2 * len(np.unique(cells)) >= prod(size - first[0] for size in sizes)
+    enough = len(columns) >= ENOUGH_LINES
+    return bool(clashes <= MOST_CLASHES) and ((half or enough) if named else (half and enough))
 
 
 # ------------------------------------------------------------------------------------------ CSV
@@ -215,7 +264,7 @@ def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     if not left and has_coordinates(numbers, named=bool(top)):
         told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
         return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
-    return TableFile(path, numbers)
+    return TableFile(path, numbers, form="a matrix" + (" under a line of labels" if top else ""))
 
 
 def edge_labels(cells: Shaped[np.ndarray, "row column"]) -> tuple[int, int]:
@@ -254,7 +303,7 @@ def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
 
 
 def read_npy(path: Path, content: bytes) -> TableFile:
-    return TableFile(path, whole_numbers(npy_array(path, content), str(path), array_place))
+    return TableFile(path, whole_numbers(npy_array(path, content), str(path), array_place), form="an array")
 
 
 def npy_array(path: Path, content: bytes, most: int = MOST_NUMBERS) -> Shaped[np.ndarray, "..."]:

@@ -53,13 +53,13 @@ def progress_bar(console: Console, what: str) -> Iterator[Progress]:
             task = bar.add_task(what, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
     else:
-        now = "starting"
+        now = ""
 
         def report(done: int, total: int) -> None:
             nonlocal now
-            now = f"{done:,} of {total:,}"
+            now = f": {done:,} of {total:,}"
 
-        with line_every_few_seconds(console, lambda: f"{what}: {now}"):
+        with line_every_few_seconds(console, lambda: f"{what}{now}"):
             yield report
 
 

@@ -17,7 +17,7 @@ from modgrok.answers.wording import brief
 from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import line_every_few_seconds, progress_bar
-from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function, how_read, structure_given
+from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function, structure_given
 from modgrok.inspection.wrapping import wrap
 from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
@@ -136,8 +136,8 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
     console.print(families_table(answer.families))
     console.print()
     facts = answer.facts()
-    if read := how_read(args, answer.function):
-        facts = {"read as": read} | facts
+    if answer.function.read_as:
+        facts = {"read as": answer.function.read_as} | facts
     if args.proof:
         facts |= {found.family: found.verdict.summary() for found in answer.families if not found.verdict.in_class}
         facts |= witness_facts(answer.witness, answer.variables) if answer.witness else {}

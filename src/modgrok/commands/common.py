@@ -211,16 +211,6 @@ def equals_word(word: str | None) -> int | bool | None:
     return int(word)
 
 
-def how_read(args: argparse.Namespace, function: Function) -> str:
-    """What a file was taken for, so that a misreading is seen; empty for an expression."""
-    path = getattr(args, "table", None)  # a run that is watched has none
-    if path is None:
-        return ""
-    unknown = function.cells - function.known_cells
-    axes = " × ".join(f"{size} {name}" for name, size in zip(function.variables, function.sizes, strict=True))
-    return f"{path}: {axes}, {function.values} values{f', {unknown:,} cells unknown' if unknown else ''}"
-
-
 def folder_beside(path: Path, what: str) -> Path:
     """RUN/inspection for a run folder, NET-inspection for NET.safetensors."""
     return path / what if path.is_dir() else path.with_name(f"{path.stem}-{what}")
@@ -236,8 +226,15 @@ def say(console: Console, text: str) -> None:
     console.print(visible(text))
 
 
+def say_read_as(console: Console, function: Function) -> None:
+    """What the file of a table was taken for, if it was one."""
+    if function.read_as:
+        say(console, f"read as {function.read_as}")
+
+
 def say_how_read(console: Console, network: Network) -> None:
     """How the file of somebody else's network was read: the activation may be a guess, a class left out."""
+    say_read_as(console, network.function)
     if network.method == "wrapped" and network.notes:
         say(console, "; ".join(network.notes))
 

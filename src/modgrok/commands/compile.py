@@ -95,6 +95,8 @@ def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> 
     facts = {"parameters": f"{network.parameters:,}"} | result.verification.facts()
     if network.notes:
         facts["notes" if len(network.notes) > 1 else "note"] = "\n".join(network.notes)
+    if network.function.read_as:
+        facts = {"read as": network.function.read_as} | facts
     if result.files:
         facts["written to"] = str(result.files[0])
     console.print(facts_table(facts))

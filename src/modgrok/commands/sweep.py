@@ -10,7 +10,7 @@ from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
 from modgrok.commands import PROVENANCE_KEY
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, add_structures, given_function, say
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, add_structures, given_function, say, say_read_as
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.sweep_plan import plan_of, read_values, within
 from modgrok.experiments.sweep_result import Sweep, cells, headings
@@ -83,6 +83,7 @@ def run(args: argparse.Namespace, console: Console) -> Sweep:
     function = within(given_function(args, "sweep"), values.get("mod"), args.group, args.field)
     plan = plan_of(function, values.pop("mod", None), args.seeds, **values)
     folder = args.out or default_folder(plan)
+    say_read_as(console, plan.configs[0].function)
     return run_plan(plan, folder, keep_weights=args.keep_weights, ray=args.ray, live=True)
 
 

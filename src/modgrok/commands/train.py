@@ -15,7 +15,7 @@ from modgrok.base import interrupts
 from modgrok.base.errors import InputError
 from modgrok.base.printing import visible
 from modgrok.commands import PROVENANCE_KEY, sweep
-from modgrok.commands.common import FILES_KEY, add_function, given_function, how_read, say, structure_given
+from modgrok.commands.common import FILES_KEY, add_function, given_function, say, say_read_as, structure_given
 from modgrok.experiments.sweep_plan import seeds_of
 from modgrok.experiments.sweep_result import Sweep
 from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
@@ -117,6 +117,7 @@ def many_seeds(args: argparse.Namespace, config: TrainConfig, console: Console) 
     plan = seeds_of(config, args.seeds)
     folder = args.out or sweep_folder(plan)
     check_memory(config.task().shape)  # nothing is said of what cannot be trained
+    say_read_as(console, config.function)
     if args.out is None:
         say(console, f"{args.seeds} seeds are a sweep; it is written to {folder} (--out for another folder)")
     return run_plan(plan, folder, live=True)
@@ -155,8 +156,7 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
         if told.outcome == "memorised" and config.function.cells <= LARGEST_ASKED:
             say(console, " ".join(classify(config.function, fraction=config.fraction, effort=ASKED).answer))
     say(console, f"{result.title}, {result.about}, step {result.step}, {result.steps_per_second:.1f} steps/s")
-    if read := how_read(args, config.function):
-        say(console, f"read as {read}")
+    say_read_as(console, config.function)
     console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))
     if config.order == "auto" and group_of_word(config.function) is not None:
         say(console, closed_form(result))

@@ -113,6 +113,7 @@ def described(found: Function, too_large: str = "") -> dict[str, Any]:
     orders = natural_orders(found) if picture["every"] == 1 else dict.fromkeys(("natural", "logarithmic"))
     return {
         "title": found.title,
+        "form": found.form,
         **{name: value for name, value in found.to_json().items() if not (too_large and name == "digest")},
         "modulus": found.modulus,
         "typeset": None if found.tree is None else typeset(found.tree),

@@ -195,7 +195,7 @@ def of_function(found: Function, fraction: float = 0.5) -> dict[str, Any]:
     return {
         "kind": "function",
         "title": found.title,
-        "about": " ".join(verdict["answer"]),
+        "about": " ".join([*verdict["answer"], *([f"Read as {found.read_as}."] if found.form else [])]),
         "version": __version__,
         "function": described(found),
         "verdict": verdict,

@@ -40,7 +40,7 @@ from modgrok.networks.readers.weight_files import (
     read_weights,
     step_in,
 )
-from modgrok.networks.storage import is_own_file, load
+from modgrok.networks.storage import check_no_table, is_own_file, load
 from modgrok.recognition.recognising import LARGEST_ANSWERS, recognise
 
 TRAINING_ROWS = "training_rows"
@@ -128,6 +128,7 @@ def is_network(source: Any) -> bool:
 
 def frames_of_file(path: Path) -> list[tuple[int, Any]]:
     """A file, or what it holds where that is several state dicts."""
+    check_no_table(path)
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"a network is a {SUFFIXES_TEXT} file or a folder of them, got {path}")
     if path.suffix.lower() == ".onnx" or is_own_file(path):

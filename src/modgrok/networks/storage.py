@@ -68,6 +68,7 @@ def load(path: str | Path) -> Network:
         The network, whatever its model; `network(rows)` computes.
     """
     path = Path(path)
+    check_no_table(path)
     if path.is_dir() and not (path / WEIGHTS).exists():
         raise InputError(
             f"the folder {path} is no run, it has no {WEIGHTS}; `modgrok runs {path}` lists the runs in it"
@@ -96,6 +97,15 @@ def load(path: str | Path) -> Network:
         raise InputError(f"{path} cannot be used: a number in it is out of all bounds") from None
     except FileNotFoundError:
         raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
+
+
+def check_no_table(path: Path) -> None:
+    """Refuse a table of values where a network is meant."""
+    if path.suffix.lower() in (".csv", ".parquet") and path.exists():
+        raise InputError(
+            f"{path} is a table of values and no network; give the folder of a run, or a file of weights: "
+            f"`modgrok compile {path} --out net.safetensors` makes one, and `modgrok train {path}` trains one"
+        )
 
 
 def is_own_file(path: Path) -> bool:

@@ -52,7 +52,7 @@ export class Subject {
   show(info) {
     this.expression.removeAttribute("aria-invalid");
     const what = info.typeset ? formula(info.typeset, info.modulus) : el("span", {}, info.title);
-    const size = `${info.sizes.map(count).join(" × ")} cells`;
+    const size = `${info.sizes.map(count).join(" × ")} cells${info.form ? `, read as ${info.form}` : ""}`;
     replace(this.below, what, el("span", { className: "soft" }, size), this.examples());
   }
 
