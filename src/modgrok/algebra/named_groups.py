@@ -162,10 +162,6 @@ def dihedral(title: str, n: int) -> Presentation:
     return rotations_and(title, n, 0)
 
 
-def dicyclic(title: str, n: int) -> Presentation:
-    return rotations_and(title, 2 * n, n)
-
-
 def quaternions(title: str, order: int) -> Presentation:
     """Of order 8 with the names of quaternions: r = i, s = j."""
     if order < 8 or factorise(order) != ((2, order.bit_length() - 1),):
@@ -229,7 +225,13 @@ FAMILIES = (
     Family(r"S_?([0-9]+)", "S5", "all permutations of 5 points", factorial, symmetric),
     Family(r"A_?([0-9]+)", "A5", "even permutations of 5 points", lambda n: max(1, factorial(n) // 2), alternating),
     Family(r"D_?([0-9]+)", "D30", "dihedral, of order 60", lambda n: 2 * n, dihedral),
-    Family(r"Dic_?([0-9]+)", "Dic15", "dicyclic, of order 60", lambda n: 4 * n, dicyclic),
+    Family(
+        r"Dic_?([0-9]+)",
+        "Dic15",
+        "dicyclic, of order 60",
+        lambda n: 4 * n,
+        lambda title, n: rotations_and(title, 2 * n, n),
+    ),
     Family(r"Q_?([0-9]+)", "Q8", "quaternions, of order 8", lambda n: n, quaternions),
     Family(
         r"SL_?\(([0-9]+),([0-9]+)\)",

@@ -75,7 +75,7 @@ def locked(folder: Path, part: str | None = None) -> Iterator[None]:
     """
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder} is a file; give a folder: out= (--out)")
-    path, made = folder / mark_name(part), not folder.exists()
+    path, made = folder / (RUNNING if part is None else f"running-{part}.json"), not folder.exists()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         mark, handle = Path(os.path.realpath(path)), taken(path)
@@ -109,10 +109,6 @@ def give_up(mark: Path, handle: int) -> None:
     if ours and WINDOWS:
         with suppress(OSError):
             mark.unlink()
-
-
-def mark_name(part: str | None) -> str:
-    return RUNNING if part is None else f"running-{part}.json"
 
 
 def taken(path: Path) -> int:

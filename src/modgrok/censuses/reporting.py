@@ -67,7 +67,7 @@ def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
     Returns:
         A `CensusReport`: the `findings`, and the `files` that were written.
     """
-    from modgrok.figures.census import census_figures
+    from modgrok.figures.census import DRAWN
     from modgrok.figures.style import save_figures
 
     started, folder = time.perf_counter(), Path(folder)
@@ -76,7 +76,7 @@ def report(folder: str | Path, out: str | Path | None = None) -> CensusReport:
     made = store.made_from(folder, started, "modgrok.censuses.reporting")
     write_json(out / "report.json", found.to_json() | {KEY: made})
     write_text(out / "report.md", markdown(found))
-    drawn = save_figures(census_figures(census), out)
+    drawn = save_figures({name: draw(census) for name, draw in DRAWN.items()}, out)
     files = (out / "report.md", out / "report.json", *drawn)
     return CensusReport(folder, files, found, time.perf_counter() - started, made)
 

@@ -50,19 +50,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97, or several")
     add_structures(parser)
     parser.add_argument("--table", type=Path, metavar="FILE", help="a table of values instead: .csv, .npy or .parquet")
-    add_settings(parser)
+    for each in SWEPT:
+        parser.add_argument(each.flag, metavar="VALUES", help=each.full_help)
     parser.add_argument(
         "--seeds", type=int, default=1, metavar="N", help="train every combination with N seeds (default 1)"
     )
     parser.add_argument("--keep-weights", action="store_true", help="keep the trained networks")
     parser.add_argument("--ray", metavar="WHERE", help=WHERE)
     parser.add_argument("--out", type=Path, help="folder of the sweep (default: one under sweeps/, named by the plan)")
-
-
-def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Every setting of a training, as text that may list several values."""
-    for each in SWEPT:
-        parser.add_argument(each.flag, metavar="VALUES", help=each.full_help)
 
 
 def values_of(args: argparse.Namespace) -> dict[str, Any]:

@@ -127,7 +127,8 @@ def step_margin(step: Step, kernel: AnyKernel) -> tuple[float, float]:
         return kernel.margin, kernel.largest
     if is_constant(step):
         return 1.0, 1.0
-    margin, largest = _injective(step, kernel) if _is_injective(step) else _by_fibres(step, kernel)
+    injective = np.bincount(step.outputs).max() == 1
+    margin, largest = _injective(step, kernel) if injective else _by_fibres(step, kernel)
     if step.absorbed is None:
         return margin, largest
     logits = zero_logits(step, kernel)
@@ -143,10 +144,6 @@ def zero_logits(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class"
         return np.stack([zero] * step.terms)
     votes = ZERO_VOTE * (step.terms - np.arange(step.terms)) ** float(step.terms)
     return np.asarray(zero_residue(step, kernel) + constant_row(step, kernel) + votes[:, None] * zero)
-
-
-def _is_injective(step: Step) -> bool:
-    return bool(np.bincount(step.outputs).max() == 1)
 
 
 def _injective(step: Step, kernel: Kernel) -> tuple[float, float]:

@@ -116,14 +116,12 @@ def settle(mine: Future[Done], theirs: Future[Done]) -> None:
     error = theirs.exception()
     if error is None:
         mine.set_result(theirs.result())
-    elif isinstance(cause := getattr(error, "cause", None), Exception) and not from_ray(cause):
+    elif isinstance(cause := getattr(error, "cause", None), Exception) and not type(cause).__module__.startswith(
+        "ray."
+    ):
         mine.set_exception(cause)
     else:
         mine.set_exception(InputError(reason(cause or error)))
-
-
-def from_ray(error: BaseException) -> bool:
-    return type(error).__module__.startswith("ray.")
 
 
 def reason(error: BaseException) -> str:

@@ -48,10 +48,6 @@ class SweepPlan:
             "configs": [config.to_json() for config in self.configs],
         }
 
-    def setting(self, config: TrainConfig) -> dict[str, Any]:
-        """What tells a combination from the others."""
-        return {name: getattr(config, name) for name in self.varied}
-
 
 def within(
     function: FunctionLike, mod: int | Iterable[int] | None, group: GroupLike | None, field: int | Field | None

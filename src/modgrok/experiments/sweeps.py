@@ -39,7 +39,7 @@ from modgrok.experiments.row_store import RowStore
 from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of
 from modgrok.experiments.sweep_plan import SweepPlan, plan_of, within
 from modgrok.experiments.sweep_result import CURVE, Sweep
-from modgrok.experiments.workers import ThisThread, Workers
+from modgrok.experiments.workers import ThisThread
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import check_memory, device_memory, pick
@@ -133,7 +133,8 @@ def train_missing(store: SweepStore, tasks: Sequence[Task], ray: str | None, pro
     if len(store.finished()) == len(plan.configs):
         return 0
     steps = Steps(progress, sum(config.steps for config in plan.configs))
-    with closing(sweep_workers(ray, steps)) as workers:
+    own = ThisThread[SweepPart, TrainedPart](partial(train_part, progress=steps.within))
+    with closing(own if ray is None else workers_at(ray, train_part)) as workers:
         memory = workers.ask(device_memory)
         groups = groups_of(plan.configs, tasks)
         cut = store.claim([(shape, cuts_of(shape, numbers, memory)) for shape, numbers in groups])
@@ -159,10 +160,6 @@ class Steps:
 
     def report(self, done: PartReport) -> None:
         self.add(done.part.network_steps)
-
-
-def sweep_workers(ray: str | None, steps: Steps) -> Workers[SweepPart, TrainedPart]:
-    return ThisThread(partial(train_part, progress=steps.within)) if ray is None else workers_at(ray, train_part)
 
 
 class SweepStore(RowStore):

@@ -13,7 +13,7 @@ from modgrok.explorer.asking import Params
 from modgrok.explorer.recipes import of_paper
 from modgrok.figures.style import save_figure
 from modgrok.reproduction.evidence import fingerprint, read_result
-from modgrok.reproduction.item import ItemResult, ItemTable, settings_text
+from modgrok.reproduction.item import ItemResult, settings_text
 from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
@@ -112,7 +112,10 @@ def paper_item(params: Params) -> dict[str, Any]:
         **short(item, result),
         "notes": list(result.notes),
         "settings": settings_text(result.settings),
-        "tables": [table_text(table) for table in (result.table, *result.further_tables)],
+        "tables": [
+            {"caption": table.caption, "headings": list(table.columns.values()), "rows": table.cells()}
+            for table in (result.table, *result.further_tables)
+        ],
         "figures": [
             {
                 "name": name,
@@ -123,10 +126,6 @@ def paper_item(params: Params) -> dict[str, Any]:
             for name, picture in item.pictures.items()
         ],
     }
-
-
-def table_text(table: ItemTable) -> dict[str, Any]:
-    return {"caption": table.caption, "headings": list(table.columns.values()), "rows": table.cells()}
 
 
 def paper_figure(params: Params) -> tuple[bytes, str]:

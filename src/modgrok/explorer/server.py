@@ -141,11 +141,11 @@ def in_json(value: Any, status: int = 200, headers: dict[str, str] | None = None
     return Response(json_bytes(value), status, headers, media_type="application/json")
 
 
-def passed_on(reply: Reply, status: int | None = None) -> Response:
+def passed_on(reply: Reply) -> Response:
     """A child's reply as it is: JSON, a picture, or a file to keep."""
     from starlette.responses import Response
 
-    code = STATUS[reply.kind] if status is None else status
+    code = STATUS[reply.kind]
     if reply.file is None:
         return Response(reply.payload, code, media_type="application/json")
     kind = FILE_TYPES[Path(reply.file).suffix]

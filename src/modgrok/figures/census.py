@@ -165,8 +165,3 @@ DRAWN: dict[str, Callable[[Columns], Figure]] = {
     "verdicts": verdicts_figure,
     "predictors": predictors_figure,
 }
-
-
-def census_figures(census: Columns) -> dict[str, Figure]:
-    """Every figure of an annotated census, by name."""
-    return {name: draw(census) for name, draw in DRAWN.items()}

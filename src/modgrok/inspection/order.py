@@ -130,10 +130,6 @@ def circle_of_output(outputs: Int[np.ndarray, "period"], classes: int) -> tuple[
 # ------------------------------------------------------------------------------------------ the two natural orders
 
 
-def additive_labels(p: int, terms: int) -> Labels:
-    return Labels(p, np.tile(np.arange(p), (terms, 1)), np.arange(p))
-
-
 def multiplicative_labels(p: int, terms: int) -> Labels:
     """Discrete logarithms, indexed from g^0; zero has no place."""
     logarithms = np.array(log_table(p))
@@ -146,7 +142,7 @@ def natural_order(name: str, p: int, terms: int) -> Order:
     if name == "multiplicative":
         check_prime(p, "for the multiplicative order")
         return Order(name, multiplicative_labels(p, terms))
-    return Order("additive", additive_labels(p, terms))
+    return Order("additive", Labels(p, np.tile(np.arange(p), (terms, 1)), np.arange(p)))
 
 
 def sized_order(sizes: Sequence[int], classes: int) -> Order:

@@ -300,13 +300,10 @@ def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings() if name in settings}
     model = kind(function.sizes, function.values, **chosen)
     leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
-    found = [checked_leaf(name, tensor(name), leaf.shape) for name, leaf in ((name_1(p), leaf) for p, leaf in leaves)]
+    named = {jax.tree_util.keystr(path).lstrip("."): leaf.shape for path, leaf in leaves}
+    found = [checked_leaf(name, tensor(name), shape) for name, shape in named.items()]
     params = jax.tree.unflatten(structure, found)
     return Network(model, params, function, "trained", settings=settings)
-
-
-def name_1(path: tuple[Any, ...]) -> str:
-    return jax.tree_util.keystr(path).lstrip(".")
 
 
 READERS = {1: read_format_1, 2: read_format_2}

@@ -67,10 +67,6 @@ class Asked:
     notes: tuple[str, ...] = ()
 
 
-def plain_rows() -> Form:
-    return Form("rows of residues", lambda rows: (rows,))
-
-
 def module_forms(sizes: Sizes, equals: int | bool | None) -> tuple[Form, ...]:
     """The forms that modules have; `equals` is the token of "=", False where there is none, None where nobody says."""
     token = max(sizes.residues) if equals is None or equals is True else int(equals)
@@ -221,7 +217,7 @@ def sureness(logits: Float[np.ndarray, "row class"]) -> float:
 
 def ask_callable(function: Callable[..., Any], sizes: Sizes, answers: Int[np.ndarray, "row"] | None) -> Asked:
     """The logits of a function of rows; one that takes tensors of torch gets them where it refuses NumPy's arrays."""
-    forms = [plain_rows()]
+    forms = [Form("rows of residues", lambda rows: (rows,))]
     if torch := sys.modules.get("torch"):
         forms.append(Form("rows as a tensor", lambda rows: (torch.as_tensor(rows),)))
     name = getattr(function, "__name__", type(function).__name__)
