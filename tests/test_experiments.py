@@ -14,9 +14,10 @@ import modgrok as mg
 from modgrok.base import stores
 from modgrok.base.errors import InputError
 from modgrok.experiments.engine import train_parts
+from modgrok.experiments.executors import LocalWorkers
 from modgrok.experiments.part import Part, slice_of, train_part
 from modgrok.experiments.row_store import RowStore
-from modgrok.experiments.workers import LocalWorkers, ThisThread
+from modgrok.experiments.workers import ThisThread
 from modgrok.networks.storage import load
 from modgrok.training.config import TrainConfig, ensemble_of
 

@@ -21,8 +21,9 @@ from modgrok.censuses.parts import CensusPart, PreparedAhead, parts
 from modgrok.censuses.plan import CensusPlan, load_plan
 from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import OnPart, PartReport, Training, train_parts
+from modgrok.experiments.executors import LocalWorkers, train_compiled
 from modgrok.experiments.part import TrainedPart, slice_numbers, slice_of
-from modgrok.experiments.workers import LocalWorkers, Workers, train_compiled
+from modgrok.experiments.workers import Workers
 from modgrok.training.ensemble import check_memory
 
 
