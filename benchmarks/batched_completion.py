@@ -84,7 +84,7 @@ guessed_at_once = jax.jit(jax.vmap(guessed, in_axes=(0, 0, None)))
 def completions(tables: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """`completion` of whole square tables of one side, each at its share; those without unseen cells are NaN."""
     count, n = tables.shape[:2]
-    atoms = max(single.ATOMS, single.ATOMS_PER_SIDE * n)
+    atoms = single.atoms_for(n)
     seen_cells = np.maximum(1, np.round(shares * n * n).astype(int))
     right, judged = np.zeros(count), np.zeros(count)
     at_once = max(1, CELLS_AT_ONCE // (n * n * atoms))
