@@ -355,3 +355,15 @@ def test_the_command_takes_another_order_and_another_folder(tmp_path):
 
 
 FIGURES = ["ipr", "spectrum", "neurons", "phases", "frequencies", "logits"]
+
+
+def test_many_experts_have_a_line_each_at_eighty_columns():
+    network = modgrok_compile("2n1^4 n2 + n1^2 n2^2 + 3n1 n2^3", mod=23, frequencies="minimal")
+    found = inspect_network(network)
+    assert len(found.experts) > 2
+    console = Console(file=StringIO(), width=80)
+    command.show_experts(found, console)
+    lines = console.file.getvalue().splitlines()
+    assert [line.split()[:2] for line in lines[2:7]] == [["expert", str(k)] for k in range(1, 6)]
+    assert "…" not in "".join(lines) and max(map(len, lines)) <= 80
+    assert lines[7].startswith("all experts: the narrow design") and len(lines) == 9

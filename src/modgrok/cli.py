@@ -194,7 +194,8 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     parser = OneLineParser(
         prog="modgrok",
         description="A compiler and a laboratory for modular arithmetic in neural networks.",
-        epilog="Every command takes --json (one JSON object) and --csv (its table); see `modgrok COMMAND --help`.",
+        epilog='To begin: modgrok train "n1 n2" --mod 23, or modgrok explore for all of it in a browser. '
+        "Every command takes --json (one JSON object) and --csv (its table); see `modgrok COMMAND --help`.",
     )
     parser.add_argument("--version", action="version", version=f"modgrok {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=CommandParser)

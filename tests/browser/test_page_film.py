@@ -89,17 +89,22 @@ def has_played(page: Any) -> bool:
     return ended and any(seen[at : at + 32] == list(range(32)) for at in range(len(seen)))
 
 
-def test_a_first_visit_ends_with_a_film_that_is_saved_and_shared(page, server, browser, tmp_path):
+@pytest.mark.parametrize("where", SEEN)
+def test_a_first_visit_ends_with_a_film_that_is_saved_and_shared(page, server, browser, tmp_path, where):
     """A polynomial is typed, a network trained; its film plays by itself, becomes a GIF and a page, and plays there."""
+    width, height, theme = SEEN[where]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(color_scheme=theme)
     page.add_init_script(MOMENTS)
     page.goto("/")
     page.locator("#expression").fill("n1 + n2")
     page.locator("#modulus").fill("7")
     page.locator("canvas.cells[data-rows='7']").wait_for()
     page.get_by_role("link", name="Training").click()
-    start_training(page, width=32, steps=300)
+    start_training(page, width=32, steps=300, seed=list(SEEN).index(where))
     until(lambda: has_played(page))
-    assert shown_step(page) == 300
+    assert shown_step(page) == 300 and page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate("document.documentElement.dataset.theme") == theme
     image = pytest.importorskip("PIL.Image")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Save as GIF").click()
@@ -116,7 +121,7 @@ def test_a_first_visit_ends_with_a_film_that_is_saved_and_shared(page, server, b
     assert saved.value.suggested_filename.endswith(".html")
     saved.value.save_as(tmp_path / "page.html")
     assert (tmp_path / "page.html").stat().st_size < 3_000_000
-    with from_disk(browser, tmp_path / "page.html") as shared:
+    with from_disk(browser, tmp_path / "page.html", where) as shared:
         expect(shared.locator("h1")).to_contain_text("A network learns")
         until(lambda: has_played(shared))
         with shared.expect_download() as again:
@@ -209,6 +214,7 @@ def test_every_kind_of_page_is_whole_on_a_desk_and_on_a_phone(browser, pages, na
         dark = page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.locator("#theme").click()
         assert (page.evaluate("document.documentElement.dataset.theme") == "dark") != dark
+        assert barriers(page) == {}, "in the other theme, too"
 
 
 def test_a_page_with_a_strangers_words_shows_them(browser, tmp_path):

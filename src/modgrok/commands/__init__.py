@@ -34,7 +34,7 @@ EXAMPLES = {
     "verify": "modgrok verify net.safetensors",
     "predict": "modgrok predict net.safetensors 12 34",
     "export": "modgrok export net.safetensors --to torch",
-    "classify": 'modgrok classify "n1^2 + n1 n2 + n2^2" --mod 97 --certificate proof.json',
+    "classify": 'modgrok classify "x^2 + x y + y^2" --mod 97 --certificate proof.json',
     "check": "modgrok check proof.json",
     "tasks": "modgrok tasks",
     "train": 'modgrok train "n1 n2" --mod 23 --out runs/product',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -136,20 +136,36 @@ def found_in(result: Inspection) -> str:
 
 
 def show_experts(result: Inspection, console: Console) -> None:
-    """A column for each expert, its design, and the snapped network."""
-    table = Table("", box=None, pad_edge=False)
+    """What holds of each expert, their designs, and the snapped network."""
     experts = [expert.to_json() for expert in result.experts]
     parts = [("network", statistics(result.experts) | {"order": result.order})] if len(experts) > 1 else []
-    parts += [(f"expert {k}", expert) for k, expert in enumerate(experts, start=1)]
+    parts += [(f"expert {k}" if parts else "network", expert) for k, expert in enumerate(experts, start=1)]
+    console.print(columns_of(parts) if len(parts) <= MOST_COLUMNS else lines_of(parts))
+    designs: dict[str, list[str]] = {}
+    for number, expert in enumerate(experts, start=1):
+        designs.setdefault(expert["nearest_design"]["words"], []).append(str(number))
+    for words, numbers in designs.items():
+        one = len(numbers) == 1
+        who = f"expert {numbers[0]}" if one else "all experts" if len(designs) == 1 else f"experts {', '.join(numbers)}"
+        say(console, f"{who if len(experts) > 1 else 'phases'}: {words}")
+    if result.accuracy_nonzero != result.accuracy:
+        say(console, f"with one cosine per block: {percent(result.accuracy_nonzero)} right where no input is zero")
+
+
+def columns_of(parts: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    """A column for each expert."""
+    table = Table("", box=None, pad_edge=False)
     for name, _ in parts:
         table.add_column(name, justify="right")
     for label, cell in ROWS.items():
         table.add_row(label, *(cell(part) for _, part in parts))
-    console.print(table)
-    for name, part in parts[-len(experts) :]:
-        say(console, f"{name}: {part['nearest_design']['words']}")
-    if result.accuracy_nonzero != result.accuracy:
-        say(console, f"with one cosine per block: {percent(result.accuracy_nonzero)} right where no input is zero")
+    return table
+
+
+def lines_of(parts: Sequence[tuple[str, dict[str, Any]]]) -> Table:
+    """A line for each of many experts, with what has room."""
+    rows = [[name, *(ROWS[label](part) for label in HEADINGS)] for name, part in parts]
+    return text_table(("", *HEADINGS.values()), rows)
 
 
 def show_group(view: GroupView, console: Console) -> None:
@@ -208,7 +224,7 @@ def show_logits(view: LogitsView, console: Console) -> None:
             f"({view.order} order; noise: {percent(view.templates.noise_share)}), "
             f"{percent(view.sum_share, 1)} on any function of the sum of places",
         )
-        say(console, f"key frequencies ({len(view.key_frequencies)}): {', '.join(map(str, view.key_frequencies))}")
+        say(console, f"key frequencies ({len(view.key_frequencies)}): {in_stretches(view.key_frequencies)}")
     if view.losses:
         console.print(version_table(view))
     if view.templates is not None and (apart := view.templates.rows_apart):
@@ -220,6 +236,21 @@ def input_shares(shares: dict[str, Any]) -> str:
     names = ("constant", "one_input", "sum", "difference", "other")
     listed = ", ".join(f"{name.replace('_', ' ')} {percent(shares[name], 1)}" for name in names)
     return f"their variance by what it depends on ({shares['order']} order): {listed}"
+
+
+def in_stretches(numbers: Sequence[int]) -> str:
+    """Whole numbers, three or more in a row by their ends.
+
+    >>> in_stretches([1, 2, 3, 4, 6, 8, 9])
+    '1 to 4, 6, 8, 9'
+    """
+    runs: list[list[int]] = []
+    for number in sorted(numbers):
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(f"{run[0]} to {run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs)
 
 
 def version_table(view: LogitsView) -> Table:
@@ -280,3 +311,13 @@ ROWS: dict[str, Callable[[dict[str, Any]], str]] = {
     "frequencies used": lambda part: str(part["frequencies_used"]),
 }
 """What people see: a row per number, a column per expert."""
+MOST_COLUMNS = 3
+HEADINGS = {
+    "order of residues": "order",
+    "neurons alive": "alive",
+    "neurons on one frequency": "one frequency",
+    "phase law, median error": "phase law",
+    "power in one cosine": "one cosine",
+    "frequencies used": "waves",
+}
+"""Of these rows, where a circuit has so many experts that each has a line."""
