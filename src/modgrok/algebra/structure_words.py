@@ -19,13 +19,6 @@ from modgrok.base.errors import InputError
 FIELD_NAME = re.compile(r"(?:GF|F)_?\s*(?:\(\s*(\d{1,9})\s*\)|(\d{1,9}))", re.IGNORECASE)
 
 
-def structure_named(text: str) -> Structure:
-    """The field or the group of a name. Texts come from web pages and files, so it is never the path of a table."""
-    if found := FIELD_NAME.fullmatch(text.strip()):
-        return finite_field(int(found[1] or found[2]))
-    return named_group(text)
-
-
 def chosen_structure(
     mod: int | Structure | None, group_: GroupLike | None, field: int | Field | None
 ) -> int | Structure | None:
@@ -41,7 +34,10 @@ def chosen_structure(
 def place_of(text: str, reading: Reading, given: int | Structure | None) -> Structure:
     """Where a text has its values; an `InputError` where it says another place than is given, and where none is."""
     given = given.order if isinstance(given, Integers) else given
-    written = None if reading.place is None else structure_named(reading.place)
+    written: Structure | None = None
+    if reading.place is not None:  # a text comes from web pages and files: it is never the path of a table
+        name = FIELD_NAME.fullmatch(reading.place.strip())
+        written = named_group(reading.place) if name is None else finite_field(int(name[1] or name[2]))
     if written is None and not isinstance(given, Structure):
         modulus = agreed(text, reading.modulus, given)
         if modulus is None:

@@ -303,7 +303,12 @@ def counts(edge: Shaped[np.ndarray, "cell"]) -> bool:
 
 
 def read_npy(path: Path, content: bytes) -> TableFile:
-    return TableFile(path, whole_numbers(npy_array(path, content), str(path), array_place), form="an array")
+    """Rows and columns are counted from 1, as in any other file; further axes as indices."""
+
+    def place(cell: tuple[int, ...]) -> str:
+        return f"row {cell[0] + 1}, column {cell[1] + 1}" if len(cell) == 2 else f"cell {cell}"
+
+    return TableFile(path, whole_numbers(npy_array(path, content), str(path), place), form="an array")
 
 
 def npy_array(path: Path, content: bytes, most: int = MOST_NUMBERS) -> Shaped[np.ndarray, "..."]:
@@ -333,11 +338,6 @@ def check_header(path: Path, content: bytes, most: int) -> None:
     check_numbers(path, prod(shape), most)
     if (promised := prod(shape) * dtype.itemsize) > (found := len(content) - header.tell()):
         raise ValueError(f"its header promises {promised:,} bytes and {found:,} follow: it was cut short")
-
-
-def array_place(cell: tuple[int, ...]) -> str:
-    """Rows and columns are counted from 1, as in any other file; further axes as indices."""
-    return f"row {cell[0] + 1}, column {cell[1] + 1}" if len(cell) == 2 else f"cell {cell}"
 
 
 def read_parquet(path: Path, content: bytes) -> TableFile:

@@ -188,7 +188,8 @@ def build_zoo(out: str | Path | None = None, *, only: Sequence[str] = ("*",), pr
     chosen = [entry for entry in entries() if any(fnmatchcase(entry.name, pattern) for pattern in only)]
     if not chosen:
         raise InputError(f"no network of the zoo is called {', '.join(only)}; names are like {entries()[0].name}")
-    if folder.is_dir() and any(folder.iterdir()) and TITLE not in card_of(folder):
+    known = (folder / CARD).read_text(encoding="utf-8", errors="replace") if (folder / CARD).is_file() else ""
+    if folder.is_dir() and any(folder.iterdir()) and TITLE not in known:
         raise InputError(f"{folder} is not empty and is no zoo; choose another folder: out= (--out)")
     with locked(folder):
         write_text(folder / CARD, card(Zoo(folder, specimens_in(folder))))  # whose folder this is, from now on
@@ -199,10 +200,6 @@ def build_zoo(out: str | Path | None = None, *, only: Sequence[str] = ("*",), pr
         found = Zoo(folder, specimens_in(folder))
         write_text(folder / CARD, card(found))
     return found
-
-
-def card_of(folder: Path) -> str:
-    return (folder / CARD).read_text(encoding="utf-8", errors="replace") if (folder / CARD).is_file() else ""
 
 
 def make(entry: Entry, folder: Path) -> None:

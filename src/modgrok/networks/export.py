@@ -5,7 +5,9 @@ All exports compute the logits of `Network.logits`: a model says how (`Model.onn
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -88,23 +90,16 @@ def export_onnx(network: Network, path: Path) -> list[Path]:
     return [path]
 
 
-def export_torch(network: Network, path: Path) -> list[Path]:
-    """A Python module for PyTorch users, with the network's own file beside it; needs no torch to write.
-
-    That file is what `Network.save` writes, so an export beside a network leaves the network as it is.
-    """
-    check_importable(path)
-    return network.write_torch(path)
-
-
-def export_lens(network: Network, path: Path) -> list[Path]:
-    check_importable(path)
-    return write_lens(network, path)
-
-
-def check_importable(path: Path) -> None:
+def export_module(network: Network, path: Path, write: Callable[[Network, Path], list[Path]]) -> list[Path]:
+    """A Python module with weights beside it; needs no torch to write."""
     if not path.stem.isidentifier():
         raise InputError(f"the file must be importable, got {path.name}; use letters, digits and _ such as network.py")
+    return write(network, path)
 
 
-EXPORTERS = {"onnx": export_onnx, "torch": export_torch, "transformer-lens": export_lens}
+EXPORTERS: dict[str, Callable[[Network, Path], list[Path]]] = {
+    "onnx": export_onnx,
+    "torch": partial(export_module, write=Network.write_torch),
+    "transformer-lens": partial(export_module, write=write_lens),
+}
+"""That for torch writes the weights as `Network.save` does, so an export beside a network leaves it as it is."""

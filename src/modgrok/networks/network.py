@@ -274,7 +274,10 @@ class Network(Result):
             **{name: plain(getattr(self, name)) for name in ("notes", "settings")},
             "certificate": None,  # what 0.2 wrote here was taken for a proof
             "claimed": self.claimed or (self.proof is not None and self.proof.holds),
-            "claims": [stored_claim(claim) for claim in self.claims],
+            "claims": [
+                {name: plain(value) for name, value in claim._asdict().items() if name not in CLAIMED_TABLES}
+                for claim in self.claims
+            ],
             "statistics": len(self.statistics),
         }
         tensors = self.weights()
@@ -323,10 +326,6 @@ FORMULAS = {"n", "e", "f", "g", "h", "mod", "over", "Z", "with", "an", "absorbin
 
 def words_in(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+", text)
-
-
-def stored_claim(claim: Claim) -> dict[str, Any]:
-    return {name: plain(value) for name, value in claim._asdict().items() if name not in CLAIMED_TABLES}
 
 
 def named_leaves(tree: Any) -> dict[str, Shaped[np.ndarray, "..."]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from operator import index
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import jax
 import numpy as np
@@ -108,7 +108,11 @@ def kernel_circuit(network: Network) -> Circuit:
             raise NoProof(f"the kernel has no bound for the rounding of {network.model.activation}")
         if jax.tree.leaves(network.params.biases) or network.model.bias:
             raise NoProof("the kernel has no bound for the rounding of biases")
-        return Circuit((mlp_expert(network.model, network.params, sizes),), (tuple(range(len(sizes))),), sizes)
+        square, params = network.model.activation == "square", network.params
+        activation, power = ("power", 2) if square else (network.model.activation, 1)
+        matrices = tuple(map(np.asarray, (*params.hidden, params.readout)))
+        only = Expert(np.asarray(params.embed), matrices, activation, power, sizes, 1.0)
+        return Circuit((only,), (tuple(range(len(sizes))),), sizes)
     if type(network.model) is Logits:
         raise NoProof("its logits were computed elsewhere, by weights that the kernel does not see")
     if not network.is_circuit:
@@ -124,9 +128,3 @@ def kernel_circuit(network: Network) -> Circuit:
         experts.append(Expert(embed, (readout,), "power", expert.power, read, float(np.asarray(wired.betas)[k])))
         symbols.append(readout.shape[1])
     return Circuit(tuple(experts), wired.wires, sizes)
-
-
-def mlp_expert(model: Mlp, params: Any, sizes: tuple[int, ...]) -> Expert:
-    activation, power = ("power", 2) if model.activation == "square" else (model.activation, 1)
-    matrices = (*params.hidden, params.readout)
-    return Expert(np.asarray(params.embed), tuple(map(np.asarray, matrices)), activation, power, sizes, 1.0)

@@ -184,24 +184,18 @@ PAIR = "\npublished, ours"
 
 
 def table_block(table: ItemTable, caption: str) -> Table:
-    headings = [part for heading in table.columns.values() for part in heading_parts(heading)]
-    rows = [
-        tuple(
-            part for heading, text in zip(table.columns.values(), cells, strict=True) for part in parts(heading, text)
-        )
-        for cells in table.cells()
-    ]
-    return Table(tuple(headings), tuple(rows), caption)
-
-
-def heading_parts(heading: str) -> tuple[str, ...]:
-    name = heading.removesuffix(PAIR)
-    return (f"{name}, published", f"{name}, ours") if heading.endswith(PAIR) else (heading,)
-
-
-def parts(heading: str, text: str) -> tuple[str, ...]:
-    published, _, ours = text.partition(", ")
-    return (published, ours or "–") if heading.endswith(PAIR) else (text,)
+    headings: list[str] = []
+    columns: list[tuple[str, ...]] = []
+    cells = list(zip(*table.cells(), strict=True)) or [()] * len(table.columns)
+    for heading, texts in zip(table.columns.values(), cells, strict=True):
+        if heading.endswith(PAIR):
+            name, pairs = heading.removesuffix(PAIR), [text.partition(", ") for text in texts]
+            headings += [f"{name}, published", f"{name}, ours"]
+            columns += [tuple(published for published, _, _ in pairs), tuple(ours or "–" for _, _, ours in pairs)]
+        else:
+            headings.append(heading)
+            columns.append(texts)
+    return Table(tuple(headings), tuple(zip(*columns, strict=True)), caption)
 
 
 def cards(result: ItemResult) -> Iterator[Block]:

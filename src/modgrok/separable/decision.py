@@ -30,7 +30,7 @@ from modgrok.separable.procedures.search import Restarts, Solution
 from modgrok.separable.procedures.trails import decide_two_columns
 from modgrok.separable.reductions.automorphisms import decide_full, refute_by_symmetry
 from modgrok.separable.reductions.groups import Group, Moduli, as_group
-from modgrok.separable.reductions.partial import absorbable_known, partial_at_once, partial_procedures, partial_table
+from modgrok.separable.reductions.partial import partial_at_once, partial_procedures, partial_table
 from modgrok.separable.reductions.reduction import Reduced, Table, absorbable_values, reductions
 from modgrok.separable.verdict import Refutation, Status, Verdict, Witness
 
@@ -103,8 +103,7 @@ class Decision:
             if check_witness(self.table, self.group.moduli, self.absorbing, witness):
                 self.verdict = self._answer("in-class", witness=witness, decided_by="expression")
                 return
-        constants = absorbable_known if self.partial else absorbable_values
-        absorbed: list[int | None] = [*constants(self.table)] if self.absorbing else []
+        absorbed: list[int | None] = [*absorbable_values(self.table)] if self.absorbing else []
         if self.partial:
             if (found := self._without_unknown_lines()) is not None:
                 self.verdict = found
@@ -253,13 +252,10 @@ class Case:
             self.procedures = partial_procedures(reduced, group, absorbing, table)
             return
         self.procedures = self._procedures()
-        self.restarts = [Restarts(reduced.cells, group, reduced.fibre_bounds, flip) for flip in self._flips()]
+        taller = reduced.shape[0] > reduced.shape[1]
+        self.restarts = [Restarts(reduced.cells, group, reduced.fibre_bounds, flip) for flip in (taller, not taller)]
         self.climb = Climb(reduced.cells, group)
         self.random = np.random.default_rng(0)
-
-    def _flips(self) -> tuple[bool, bool]:
-        rows, columns = self.reduced.shape
-        return rows > columns, rows <= columns
 
     def advance(self, budget: Budget) -> tuple[str, Outcome]:
         """The name of the next procedure, and what it finds within its share of steps; None if that is no answer."""

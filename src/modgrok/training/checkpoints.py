@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from jaxtyping import Float, Shaped
 
-from modgrok.base.stores import StoredTensors, open_tensors, write_tensors
+from modgrok.base.stores import open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
@@ -151,7 +151,8 @@ def load_checkpoint(config: TrainConfig, path: Path, beginning: Training) -> Tra
     if not path.exists():
         return beginning
     with open_tensors(path, "a checkpoint") as file:
-        state, history = stored_state(file, beginning.state), file("history")
+        leaves = [checked(file(name), leaf) for name, leaf in named_leaves(beginning.state).items()]
+        state, history = jax.tree.unflatten(jax.tree.structure(beginning.state), leaves), file("history")
         history = named_history(history, file.about.get("columns", COLUMNS[: history.shape[-1]]))
     planned = np.isin(history[:, 0], config.measured_steps())
     return beginning._replace(state=state, history=history[planned])
@@ -171,14 +172,8 @@ def named_history(stored: Shaped[np.ndarray, "..."], names: Sequence[str]) -> Fl
     return found
 
 
-def stored_state(file: StoredTensors, like: State) -> State:
-    """The state of an ensemble that a file holds; a `ValueError` where it is not of the same networks as `like`."""
-    leaves = [checked(file(name), leaf) for name, leaf in named_leaves(like).items()]
-    state: State = jax.tree.unflatten(jax.tree.structure(like), leaves)
-    return state
-
-
 def checked(tensor: Shaped[np.ndarray, "..."], like: Shaped[np.ndarray, "..."]) -> jax.Array:
+    """A tensor of a file; a `ValueError` where it is not of the same networks as `like`."""
     if tensor.shape != like.shape or tensor.dtype != like.dtype:
         raise ValueError(f"expected shape {like.shape}, got {tensor.shape}")
     return jnp.asarray(tensor)

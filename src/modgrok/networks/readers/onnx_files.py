@@ -86,20 +86,16 @@ def ask_onnx(path: Path, model: Any, sizes: Sizes, function: Function | None, eq
         if len(arguments) != len(declared):
             raise InputError(f"it has {len(declared)} inputs, got {len(arguments)}")
         given = {value.name: each.astype(kind_of(value)) for value, each in zip(declared, arguments, strict=True)}
-        return in_batches(lambda some: np.asarray(run(some)[output]), given, batch_of(declared))
+        return in_batches(lambda some: np.asarray(run(some)[output]), given, batch)
 
+    firsts = [shape[0] for value in declared if (shape := shape_of(value))]
+    batch = next((axis for axis in firsts if isinstance(axis, int)), None)  # rows that it was exported for
     forms = [form for form in module_forms(sizes, equals) if wanted(form, sizes, declared)]
     what = f"the graph in {path}"
     if not forms:
         shapes = ", ".join(f"{value.name} {shape_of(value)}" for value in declared)
         raise InputError(f"{what} has the inputs {shapes}, which are neither tokens nor one-hots of {sizes.text}")
     return ask(call, forms, sizes, answers_of(function), what)
-
-
-def batch_of(declared: list[Any]) -> int | None:
-    """How many rows the graph takes at once, where it was exported for so many."""
-    axes = [shape[0] for value in declared if (shape := shape_of(value)) and isinstance(shape[0], int)]
-    return axes[0] if axes else None
 
 
 def in_batches(

@@ -182,12 +182,9 @@ def several(path: Path, dicts: Sequence[Mapping[str, Any]], steps: Any) -> Conte
     """The state dicts of several steps of a training."""
     if len(dicts) > MOST_FRAMES:
         raise InputError(f"{path} holds {len(dicts):,} state dicts, above the limit of {MOST_FRAMES:,}")
-    said = [int(step) for step in steps] if is_whole(steps) and len(steps) == len(dicts) else range(len(dicts))
+    listed = isinstance(steps, (list, tuple)) and len(steps) == len(dicts) and all(type(step) is int for step in steps)
+    said = steps if listed else range(len(dicts))
     return Content(frames=tuple((step, arrays_in(each)) for step, each in zip(said, dicts, strict=True)))
-
-
-def is_whole(steps: Any) -> bool:
-    return isinstance(steps, (list, tuple)) and all(type(step) is int for step in steps)
 
 
 def arrays_in(found: Mapping[Any, Any]) -> dict[str, np.ndarray]:

@@ -17,6 +17,7 @@ from jaxtyping import Bool, Int
 
 from modgrok.separable.budget import Budget, steps_for
 from modgrok.separable.reductions.groups import Group
+from modgrok.separable.reductions.reduction import absorbable_values
 from modgrok.separable.verdict import Witness
 
 LARGEST = 1 << 15
@@ -32,7 +33,8 @@ def find_several(table: Board, group: Group, absorbing: bool, budget: Budget) ->
     """A witness, unless the table is too large or has unknown cells; raises `LimitReached` when the steps are spent."""
     if table.size > LARGEST or (table < 0).any():
         return None
-    places = [(w, finite_lines(table, w)) for w in (absorbable(table) if absorbing else []) or [None]]
+    absorbed: list[int | None] = [*absorbable_values(table)] if absorbing else []
+    places = [(w, finite_lines(table, w)) for w in absorbed or [None]]
     for trial in range(budget.limit):
         w, lines = places[trial % len(places)]
         if all(map(len, lines)):
@@ -41,15 +43,6 @@ def find_several(table: Board, group: Group, absorbing: bool, budget: Budget) ->
                 return witness_of(table.shape, lines, found, w, group)
         budget.spend()
     return None
-
-
-def absorbable(table: Board) -> list[int | None]:
-    """The values that fill a whole line: what ∞ can carry."""
-    values: set[int] = set()
-    for s, size in enumerate(table.shape):
-        flat = np.moveaxis(table, s, 0).reshape(size, -1)
-        values |= set(flat[(flat == flat[:, :1]).all(axis=1), 0].tolist())
-    return [*sorted(values)]
 
 
 def finite_lines(table: Board, absorbed: int | None) -> Lines:

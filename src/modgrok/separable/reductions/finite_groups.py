@@ -26,7 +26,7 @@ from modgrok.separable.procedures.obstructions import combine, counting
 from modgrok.separable.procedures.quadrangles import Placed, group_behind, is_latin
 from modgrok.separable.procedures.transitive import group_of_symmetries
 from modgrok.separable.reductions.groups import Group
-from modgrok.separable.reductions.reduction import Reduced, Table, reduce_table
+from modgrok.separable.reductions.reduction import Reduced, reduce_table
 from modgrok.separable.verdict import Refutation, Verdict, Witness
 
 LARGEST_LATIN = 1000
@@ -44,7 +44,7 @@ def decide_group(table: Int[np.ndarray, "p q"], *, effort: float = EFFORT) -> Ve
         A `Verdict`: its witness has the group's multiplication table, and its name where it has one.
     """
     table, budget = check_table(table), Budget(steps_of(effort))
-    most = largest_order(table)
+    most = max(*table.shape, len(np.unique(table[table >= 0])))  # as many elements as rows, columns or values
     if (table < 0).any():
         return unknown(most, "groups are looked for in tables without unknown cells alone", budget)
     reduced = reduce_table(table)
@@ -84,12 +84,6 @@ def as_sums(verdict: Verdict) -> Verdict | None:
         return None
     sums = replace(witness, moduli=moduli, products=(), group_name=None)
     return replace(verdict, witness=sums, moduli=moduli, any_group=False)
-
-
-def largest_order(table: Table) -> int:
-    """As many elements as there are rows, columns or values."""
-    rows, columns = table.shape
-    return max(int(rows), int(columns), len(np.unique(table[table >= 0])))
 
 
 def unknown(most: int, why: str, budget: Budget) -> Verdict:

@@ -33,17 +33,6 @@ LOOKS = 4
 """How often each cell is looked at for one comparison."""
 
 
-def absorbable_known(table: Table) -> list[int]:
-    """The values w of lines whose known cells are all w, and some are known: what ∞ can carry."""
-    found = set()
-    for lines in (table, table.T):
-        for line in lines:
-            values = np.unique(line[line >= 0])
-            if len(values) == 1:
-                found.add(int(values[0]))
-    return sorted(found)
-
-
 @dataclass(frozen=True)
 class Prepared:
     """A table with unknown cells after the reduction, and the rivals in it: what no group changes.

@@ -97,11 +97,14 @@ def line_classes(table: Table) -> tuple[Int[np.ndarray, "line"], Int[np.ndarray,
     return np.array(sources, dtype=np.int64), classes
 
 
-def absorbable_values(table: Table) -> list[int]:
-    """The values of constant rows and columns: what ∞ can carry."""
-    rows = table[(table == table[:, :1]).all(axis=1), 0]
-    columns = table[0, (table == table[:1]).all(axis=0)]
-    return sorted({int(w) for w in rows} | {int(w) for w in columns})
+def absorbable_values(table: Int[np.ndarray, "p ..."]) -> list[int]:
+    """The values that all known cells of some line have, a line being one value of one variable: what ∞ can carry."""
+    found: set[int] = set()
+    for axis, size in enumerate(table.shape):
+        lines = np.moveaxis(table, axis, 0).reshape(size, -1)
+        most = lines.max(axis=1, keepdims=True)
+        found.update(most[(most >= 0).all(axis=1) & ((lines < 0) | (lines == most)).all(axis=1), 0].tolist())
+    return sorted(found)
 
 
 def reductions(table: Table, absorbed: list[int | None]) -> list[Reduced]:
