@@ -99,17 +99,12 @@ def complexity(
     (True, 1.355, 1.355)
     """
     asked = read_function(function, mod, group=group, field=field, at_least=2)
-    if not has_complexity(asked):
+    if len(asked.sizes) != 2 or max(*asked.sizes, asked.values) > LARGEST:
         raise InputError(
             f"the complexity is that of a function of two variables with at most {LARGEST} values each, got "
             f"{asked.title} ({asked.shape_text}); give a smaller modulus, or fix the other variables"
         )
     return complexity_of(asked, bounds=bounds)
-
-
-def has_complexity(asked: Function) -> bool:
-    """Whether a function has two variables, and a table that is small enough."""
-    return len(asked.sizes) == 2 and max(*asked.sizes, asked.values) <= LARGEST
 
 
 def complexity_of(asked: Function, *, bounds: bool = False) -> Complexity:

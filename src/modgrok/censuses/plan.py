@@ -182,7 +182,8 @@ class CensusPlan:
             for modulus, width, fraction in product(s.moduli, s.widths, s.fractions):
                 for family, count in self.shared(s).items():
                     for table_seed, k in product(members(family, count, modulus), range(s.seeds)):
-                        seed = training_seed(table_seed, k)
+                        word = np.random.SeedSequence([table_seed, k]).generate_state(1)[0]
+                        seed = int(word >> 1)  # tables of one family train on different splits
                         rates = s.learning_rate, s.weight_decay
                         about = number, family, table_seed, modulus, width, fraction, seed
                         yield CensusNetwork(*about, *rates, s.model)
@@ -204,11 +205,6 @@ def members(family: str, count: int, modulus: int) -> Sequence[int]:
     if not is_own(family):
         return range(count)
     return [k for k, function in enumerate(own_functions(family)[:count]) if function.modulus == modulus]
-
-
-def training_seed(table_seed: int, k: int) -> int:
-    """The seed of a table's k-th training: tables of one family train on different splits."""
-    return int(np.random.SeedSequence([table_seed, k]).generate_state(1)[0] >> 1)
 
 
 def load_plan(path: Path) -> CensusPlan:

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     one = parser.add_argument_group("settings of --method exact")
     one.add_argument(
         "--frequencies",
-        type=_frequencies,
+        type=lambda text: int(text) if text.lstrip("-").isdigit() else text,
         metavar="all|minimal|K",
         help="all: exact one-hot outputs (default); minimal: the fewest neurons that are right everywhere (default in "
         "groups that are not cyclic, in fields, and for tables that are looked up); or a number of frequencies (in "
@@ -60,10 +60,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=["printed", "table"],
         help="amplitude of sum experts: as printed in the paper (default), or as its Table 1 was made",
     )
-
-
-def _frequencies(text: str) -> str | int:
-    return int(text) if text.lstrip("-").isdigit() else text
 
 
 def default_sample(network: Network) -> int | None:

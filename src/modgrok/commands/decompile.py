@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
@@ -72,7 +71,11 @@ def show(result: Decompiled, console: Console, args: argparse.Namespace) -> None
         console.print(text_table(("tried", "best formula", "inputs right", "chance ends at"), rows))
     if result.waves:
         headings = ("wave", "amplitude", "share of variance")
-        console.print(text_table(headings, [wave_row(wave) for wave in result.waves[:SHOWN_WAVES]]))
+        waves = [
+            (str(wave.get("representation", wave["frequency"])), f"{wave['amplitude']:.3g}", percent(wave["share"], 1))
+            for wave in result.waves[:SHOWN_WAVES]
+        ]
+        console.print(text_table(headings, waves))
         if (more := len(result.waves) - SHOWN_WAVES) > 0:
             say(console, f"and {more} more")
     if len(wrong := result.recognised.wrong_inputs):
@@ -86,11 +89,6 @@ def rows_right(tried: Tried, result: Decompiled) -> str:
     """How many; and of how many, where a formula of fewer inputs was counted on these alone."""
     every = tried.counted == result.recognised.answers.size
     return f"{tried.right:,}" + ("" if every else f" of {tried.counted:,}")
-
-
-def wave_row(wave: dict[str, Any]) -> tuple[str, str, str]:
-    name = str(wave.get("representation", wave["frequency"]))
-    return name, f"{wave['amplitude']:.3g}", percent(wave["share"], 1)
 
 
 SHOWN_ERRORS, SHOWN_WAVES = 8, 8

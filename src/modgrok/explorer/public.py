@@ -133,7 +133,8 @@ class PublicGuard(Guard):
         name = next(filter(None, map(self.registry.named, self.given(headers))), None)
         payers = (address,) if name is None else (self.accounts.of(name), address)
         spend(payers[-1:] if path.startswith("/page/") else payers, cost(path))
-        secure = self.is_secure(headers)
+        said = headers.get(b"x-forwarded-proto", b"").strip().lower()
+        secure = bool(self.proxies) and said == b"https"  # the browser speaks TLS, with a proxy that is trusted
         host = headers.get(b"host", b"").decode("latin-1").lower()
         check_origin(scope, headers, f"{'https' if secure else 'http'}://{host}")
         self.check_size(scope, headers)
@@ -158,10 +159,6 @@ class PublicGuard(Guard):
         """No script reads it, other sites' requests do not bring it, and it ends with the browser."""
         words = f"{COOKIE}={self.registry.cookie(name)}; Path=/; HttpOnly; SameSite=Lax"
         return (words + "; Secure" * secure).encode()
-
-    def is_secure(self, headers: dict[bytes, bytes]) -> bool:
-        """Whether the browser speaks TLS, with a proxy that is trusted."""
-        return bool(self.proxies) and headers.get(b"x-forwarded-proto", b"").strip().lower() == b"https"
 
 
 def cost(path: str) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -189,23 +189,21 @@ def phase_law(part: ExpertInspection) -> Figure:
     neurons = waves.has_phases
     with drawing(0.78 * PAGE, 2.6) as figure:
         left, right = figure.subplots(1, 2, width_ratios=(1, 1.1))
-        left.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
-        left.plot(
-            wrap(waves.phase[:-1].sum(axis=0))[neurons],
-            wrap(waves.readout_phase)[neurons],
-            "o",
-            color=INK,
-            markersize=2.5,
-            markeredgewidth=0,
-            alpha=0.6,
-        )
+        draw_phases(left, wrap(waves.phase[:-1].sum(axis=0))[neurons], wrap(waves.readout_phase)[neurons])
         readout = r"$\psi_Q$" if waves.offset == 0 else rf"$\psi_Q + 2\pi\, {waves.offset} f / {waves.period}$"
         terms = "$" + " + ".join(rf"\psi_{{{s + 1}}}" for s in range(part.expert.terms)) + "$"
-        left.set(aspect="equal", xlabel=f"{terms} (rad)", ylabel=f"{readout} (rad)")
-        for axis in (left.xaxis, left.yaxis):
-            axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
+        left.set(xlabel=f"{terms} (rad)", ylabel=f"{readout} (rad)")
         residual_histogram(right, np.abs(waves.residual[neurons]))
     return figure
+
+
+def draw_phases(axes: Axes, sums: Sequence[float] | np.ndarray, readouts: Sequence[float] | np.ndarray) -> None:
+    """Phases of readouts over sums of phases of inputs; the law is the diagonal."""
+    axes.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
+    axes.plot(sums, readouts, "o", color=INK, markersize=2.5, markeredgewidth=0, alpha=0.6)
+    axes.set_aspect("equal")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
 
 
 def residual_histogram(axes: Axes, residual: np.ndarray) -> None:

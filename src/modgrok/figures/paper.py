@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from modgrok.figures.census import scatter
-from modgrok.figures.style import COLOURS, FAINT, INK, WAVE, Figure, drawing
+from modgrok.figures.inspection import draw_phases
+from modgrok.figures.style import COLOURS, INK, WAVE, Figure, drawing
 from modgrok.training.diagnosis import LEARNED
 
 
@@ -169,7 +170,10 @@ def mathematics_figure(found: Mapping[str, Any], modulus: int) -> Figure:
             draw_neuron(axes, neuron, found["places"], found["period"])
         panels[0].set_title("(b) weights of neurons, on one cosine each", loc="left", fontweight="bold")
         panels[-1].set_xlabel("logarithm of $n_1$")
-        draw_phases(right.subplots(), found["phase_sums"], found["readout_phases"])
+        phases = right.subplots()
+        draw_phases(phases, found["phase_sums"], found["readout_phases"])
+        phases.set(xlabel=r"$\psi_1 + \psi_2$", ylabel=r"$\psi_Q$")
+        phases.set_title("(c) the phase law", loc="left", fontweight="bold")
     return figure
 
 
@@ -189,15 +193,6 @@ def draw_neuron(axes: Axes, neuron: Mapping[str, Any], places: list[int], period
     axes.plot(places, neuron["weights"], ".", color=INK, markersize=3)
     axes.set(xlim=(-1, period), yticks=[])
     axes.set_ylabel(f"$f = {neuron['frequency']}$")
-
-
-def draw_phases(axes: Axes, sums: list[float], readouts: list[float]) -> None:
-    axes.plot([-np.pi, np.pi], [-np.pi, np.pi], color=FAINT, linewidth=0.8, zorder=0)
-    axes.plot(sums, readouts, "o", color=INK, markersize=2.5, markeredgewidth=0, alpha=0.6)
-    axes.set(aspect="equal", xlabel=r"$\psi_1 + \psi_2$", ylabel=r"$\psi_Q$")
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_ticks([-np.pi, 0, np.pi], [r"$-\pi$", "0", r"$\pi$"])
-    axes.set_title("(c) the phase law", loc="left", fontweight="bold")
 
 
 LABELS_OF_STARTS = {

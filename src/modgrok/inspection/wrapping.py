@@ -250,7 +250,9 @@ class Asking:
             return Network(model, params, self.known, "wrapped", notes=notes)
         blank = from_table(np.zeros(model.residues, np.int64), model.classes, OWN_ANSWERS)
         network = Network(model, params, blank, "wrapped", notes=notes)
-        return replace(network, function=answered_function(network.table(), model.classes))
+        answers = network.table()  # the function is the formula that they are, but for some errors; or they themselves
+        found = recognise(answers, classes=model.classes).function if answers.size <= LARGEST_ANSWERS else None
+        return replace(network, function=found or from_table(answers, model.classes, OWN_ANSWERS))
 
 
 def module_weights(module: Any) -> TensorsByName | None:
@@ -259,12 +261,6 @@ def module_weights(module: Any) -> TensorsByName | None:
         return arrays_in(module.state_dict())
     except Exception:
         return None
-
-
-def answered_function(answers: Int[np.ndarray, "..."], classes: int) -> Function:
-    """The formula that a table of answers is, but for some errors; the answers themselves where they are none."""
-    found = recognise(answers, classes=classes).function if answers.size <= LARGEST_ANSWERS else None
-    return found or from_table(answers, classes, OWN_ANSWERS)
 
 
 def sizes_of(model: Model) -> Sizes:

@@ -64,13 +64,9 @@ def read_calibration(path: Path) -> Calibration:
             **stored
             | {
                 "covers": {name: tuple(span) for name, span in stored["covers"].items()},
-                "curve": curve_from(stored["curve"]),
+                "curve": Curve(**{name: tuple(values) for name, values in stored["curve"].items()}),
                 "settings": tuple(SettingOdds(**entry) for entry in stored["settings"]),
             }
         )
     except (TypeError, KeyError, AttributeError) as error:
         raise DamagedError(f"{path} is no calibration ({error}); `modgrok census fit` makes it") from None
-
-
-def curve_from(stored: dict[str, list[float]]) -> Curve:
-    return Curve(**{name: tuple(values) for name, values in stored.items()})

@@ -44,7 +44,9 @@ def compose(results: Results, recorded: AllRecorded, images: Path, size: Size) -
         blocks = [block for item in items for block in item_section(item, found, images)]
         sections += [Heading(2, section), *blocks] if blocks else []
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    computed = f"{len(results)} items computed on {computed_on()}, {SIZES[size]}"
+    here = machine()
+    device = "" if jax.default_backend() == "cpu" else f"{here.device}, "
+    computed = f"{len(results)} items computed on {device}{here.cores} processor cores, {SIZES[size]}"
     subtitle = f"modgrok {__version__} · {computed} · {len(recorded) or 'nothing'} recorded elsewhere · {made}"
     return Document(TITLE, subtitle, (*sections, *colophon(results, size)))
 
@@ -232,12 +234,6 @@ def settings_and_machine(results: Results, size: Size) -> Iterator[Block]:
     yield Table(("software", "version"), (("Python", platform.python_version()), *here.versions.items()), "Versions")
     facts = (("system", here.system), ("processor", f"{here.processor}, {here.cores} cores"), ("device", here.device))
     yield Table(("machine", ""), facts, "Machine")
-
-
-def computed_on() -> str:
-    here = machine()
-    cores = f"{here.cores} processor cores"
-    return cores if jax.default_backend() == "cpu" else f"{here.device}, {cores}"
 
 
 def abstract(results: Results, claims: list[str]) -> str:

@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 
 from modgrok.base.results import percent
+from modgrok.figures.inspection import typical_neurons
 from modgrok.figures.paper import mathematics_figure
 from modgrok.figures.style import Figure
 from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network
 from modgrok.inspection.waves import wrap
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict, span
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 
@@ -72,8 +73,6 @@ def drawn(part: ExpertInspection) -> Values:
     """What the figure needs: a typical neuron's first block at each of the slowest frequencies, and all phases."""
     waves, table = part.waves, part.waves.labels.tables[0]
     neurons = np.flatnonzero(waves.has_phases)
-    by_frequency = [neurons[waves.frequency[neurons] == f] for f in np.unique(waves.frequency[neurons])]
-    picked = [int(same[np.argsort(part.explained[same])[len(same) // 2]]) for same in by_frequency]
     order = np.argsort(table[table >= 0])
     weights = np.asarray(part.expert.embed)[0][table >= 0][order]
     return {
@@ -86,7 +85,7 @@ def drawn(part: ExpertInspection) -> Values:
                 "phase": float(waves.phase[0, k]),
                 "weights": np.round(weights[:, k].astype(float), 5).tolist(),
             }
-            for k in picked[:SHOWN]
+            for k in typical_neurons(part)[:SHOWN]
         ],
         "phase_sums": np.round(wrap(waves.phase[:-1].sum(axis=0))[neurons], 4).tolist(),
         "readout_phases": np.round(wrap(waves.readout_phase)[neurons], 4).tolist(),
@@ -143,19 +142,9 @@ def other_models(measured: list[Values]) -> list[Values]:
 
 
 def summary_of(model: str, kind: str, rows: list[Values]) -> Values:
-    def ends(name: str) -> str:
-        values = [100 * row[name] for row in rows]
-        low, high = f"{min(values):.0f}", f"{max(values):.0f}"
-        return f"{low} %" if low == high else f"{low}–{high} %"
-
-    return {
-        "model": model,
-        "kind": kind,
-        "seeds": len(rows),
-        "test_accuracy": ends("test_accuracy"),
-        "analytical": ends("analytical_share"),
-        "sum": ends("sum_share"),
-    }
+    shares = {"test_accuracy": "test_accuracy", "analytical": "analytical_share", "sum": "sum_share"}
+    ends = {key: span([100 * row[name] for row in rows], ".0f", " %") for key, name in shares.items()}
+    return {"model": model, "kind": kind, "seeds": len(rows), **ends}
 
 
 def summarise(result: ItemResult) -> Summary:

@@ -118,8 +118,9 @@ def training_rows(
 
 def padded(tree: Any, model: Model) -> Any:
     """Weights, or anything with arrays of their shapes, in the sizes of whole tiles."""
+    tiling = tiling_of(model.classes)
     more = (0, padded_modulus(model.classes) - model.classes)
-    wider = (0, padded_width(model) - model.width)
+    wider = (0, round_up(model.width, max(tiling.neurons, tiling.neurons_backward)) - model.width)
     embed, readout = (2, model.classes, model.width), (model.width, model.classes)
     fills = {embed: ((0, 0), more, wider), readout: (wider, more)}
     return jax.tree.map(lambda leaf: jnp.pad(leaf, fills.get(leaf.shape, 0)), tree)
@@ -128,8 +129,3 @@ def padded(tree: Any, model: Model) -> Any:
 def unpadded(tree: Any, like: Any) -> Any:
     """What `padded` was made from, or its successor of a later step: arrays of the shapes of `like`."""
     return jax.tree.map(lambda leaf, small: leaf[tuple(map(slice, small.shape))], tree, like)
-
-
-def padded_width(model: Model) -> int:
-    tiling = tiling_of(model.classes)
-    return round_up(model.width, max(tiling.neurons, tiling.neurons_backward))

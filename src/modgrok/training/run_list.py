@@ -254,7 +254,12 @@ def compare(*runs: Run | str | Path, out: str | Path | None = None) -> Compariso
     """
     if len(runs) < 2:
         raise InputError(f"compare takes two runs or more, got {len(runs)}; give their folders")
-    records = tuple(record_of(run, place) for place, run in enumerate(runs, start=1))
+    records = tuple(
+        Recorded(str(run.folder or f"run {place}"), run.config, run.curves, run.folder)
+        if isinstance(run, Run)
+        else recorded(Path(run))
+        for place, run in enumerate(runs, start=1)
+    )
     numbers: dict[str, list[Any]] = {"step": [record.step for record in records]}
     numbers |= {name: [float(record.final[name]) for record in records] for name in Metrics._fields}
     for name in ("memorised_at", "grokked_at", "outcome"):
@@ -267,12 +272,6 @@ def compare(*runs: Run | str | Path, out: str | Path | None = None) -> Compariso
 
     files = tuple(save_figure(found.plot(), out))
     return Comparison(found.names, settings, numbers, files, records)
-
-
-def record_of(run: Run | str | Path, place: int) -> Recorded:
-    if isinstance(run, Run):
-        return Recorded(str(run.folder or f"run {place}"), run.config, run.curves, run.folder)
-    return recorded(Path(run))
 
 
 def unique(names: Sequence[str]) -> tuple[str, ...]:

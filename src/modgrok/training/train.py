@@ -224,7 +224,8 @@ def sitting(
     while training.step < config.steps and not stop():
         now, speed = training.step, (training.step - lap_step) / max(time.perf_counter() - lap_began, 1e-9)
         lap_step, lap_began = now, time.perf_counter()
-        count = 0 if one_by_one else segments_ahead(now, diary.next_film(now), config.metrics_every, speed)
+        due = [step for step in diary.planned if step > now]  # snapshots that are still to be taken
+        count = 0 if one_by_one else segments_ahead(now, min(due, default=config.steps), config.metrics_every, speed)
         if count:
             training = training.segments(config.metrics_every, count)
             per_step = (time.perf_counter() - lap_began) / (training.step - now)
@@ -236,7 +237,7 @@ def sitting(
                 diary.film(training)
         else:
             step = min(config.steps, (now // config.metrics_every + 1) * config.metrics_every)
-            filmed = diary.film_steps(now, step)
+            filmed = [each for each in due if each <= step]
             looks = [] if on_look is None else look_steps(now, step, speed)
             for until in sorted({*filmed, *looks, step}):
                 training = training.segment(until - training.step, noted=until == step)
@@ -310,21 +311,14 @@ class Diary:
         self.config, self.folder, self.seconds = config, folder, seconds
         kept = {} if folder is None or config.snapshots == 0 else snapshots_in(folder)
         self.snapshots: dict[int, Network] = {step: kept[step] for step in kept if step <= training.step}
-        self.planned = snapshot_steps(config.steps, snapshot_count(config, training))
+        usual = usual_snapshots(sum(leaf.nbytes for leaf in jax.tree.leaves(training.params)))  # which take little room
+        self.planned = snapshot_steps(config.steps, usual if config.snapshots is None else config.snapshots)
         self.unwritten = False
         if training.step in self.planned and training.step not in self.snapshots:
             self.film(training)
         self.metrics_at = self.checkpoint_at = time.perf_counter()
         if folder is not None:
             write_parquet(folder / METRICS, training.curves(), CURVES)
-
-    def film_steps(self, after: int, until: int) -> list[int]:
-        """The steps of a stretch of training at which a snapshot is due."""
-        return [step for step in self.planned if after < step <= until]
-
-    def next_film(self, now: int) -> int:
-        """The next step at which a snapshot is due; the last step where none is."""
-        return min((step for step in self.planned if step > now), default=self.config.steps)
 
     def film(self, training: Training) -> None:
         """Keep the network as it is now."""
@@ -349,13 +343,6 @@ class Diary:
             self.unwritten = False
         save_checkpoint(self.config, folder / CHECKPOINT, training)
         self.checkpoint_at = time.perf_counter()
-
-
-def snapshot_count(config: TrainConfig, training: Training) -> int:
-    """How many snapshots were asked for, or as many as take little room."""
-    if config.snapshots is not None:
-        return config.snapshots
-    return usual_snapshots(sum(leaf.nbytes for leaf in jax.tree.leaves(training.params)))
 
 
 def neuron_columns(before: np.ndarray, training: Training) -> dict[str, np.ndarray]:

@@ -121,11 +121,6 @@ class Atoms:
         u, v, x = (np.concatenate(pair, axis=1) for pair in zip(self.directions, others.directions, strict=True))
         return Atoms((u, v, x), np.concatenate([self.weights, others.weights]))
 
-    def likeness(self, others: Directions) -> Float[np.ndarray, "atoms others"]:
-        """The inner products of all atoms with others."""
-        found = [own.T @ other for own, other in zip(self.directions, others, strict=True)]
-        return np.asarray(found[0] * found[1] * found[2])
-
 
 def no_atoms(sides: tuple[int, int, int]) -> Atoms:
     u, v, x = (np.zeros((side, 0), np.float32) for side in sides)
@@ -166,7 +161,8 @@ def with_new_atoms(tensor: OneHot, found: Atoms, level: float, most: int, rng: G
     directions, heights = power_iterations(tensor, found, random_directions(tensor.sides, STARTS, rng), ITERATIONS)
     order = np.argsort(-heights)
     new = Atoms(directions, heights / 2).chosen(order[heights[order] > CLEAR * level])
-    alike = np.abs(new.likeness(new.directions)) > SAME
+    first_, second, third = (own.T @ own for own in new.directions)
+    alike = np.abs(first_ * second * third) > SAME  # the inner products of all atoms with one another
     first = np.array([k for k in range(len(alike)) if not alike[k, :k].any()], dtype=np.int64)
     joined = found.joined(new.chosen(first))
     return joined.chosen(np.sort(np.argsort(-joined.weights, kind="stable")[:most])), len(first)
