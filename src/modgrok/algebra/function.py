@@ -35,7 +35,7 @@ from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, table_work, value_table
 from modgrok.algebra.structure_words import chosen_structure, place_of
 from modgrok.algebra.structures import Integers, Structure
-from modgrok.algebra.table_files import SUFFIXES, TableFile, read_table, whole_numbers
+from modgrok.algebra.table_files import SUFFIXES, read_table, whole_numbers
 from modgrok.algebra.trees import Tree, filled, is_polynomial, to_text, variables
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, json_text
@@ -253,7 +253,9 @@ def read_function(
     elif is_expression(function):
         found = from_expression(task_text(function, structure), structure)
     elif isinstance(function, (str, Path)):
-        found = from_file(read_table(function), mod)
+        read = read_table(function)
+        whole = from_table(read.table, mod, read.path.name, read.variables, str(read.path))
+        found = replace(whole, form=read.form)
     elif callable(function):
         found = from_callable(function, mod, sizes)
     else:
@@ -334,11 +336,6 @@ def from_array(given: Any, mod: int | None) -> Function:
         raise InputError("the rows of the table differ in length; give as many cells in each, None for unknown ones")
     table = whole_numbers(array, "the table", lambda cell: f"cell {cell}")
     return from_table(table, mod, "")
-
-
-def from_file(found: TableFile, mod: int | None) -> Function:
-    read = from_table(found.table, mod, found.path.name, found.variables, str(found.path))
-    return replace(read, form=found.form)
 
 
 def from_table(

@@ -109,11 +109,9 @@ def real_irreducibles(table: Multiplication) -> tuple[Representation, ...]:
         raise FaultError(f"no representations were found of a table of order {len(table)}; is it one of a group?")
     chain = list(doubling_chain(table, np.random.default_rng(0)))
     found = [representation(table, chain, settled(space)) for space in spaces]
-    return tuple(sorted(found, key=sorting_key))
-
-
-def sorting_key(rho: Representation) -> tuple[int, int, tuple[float, ...]]:
-    return rho.degree, rho.division, tuple((-np.round(rho.character, 6) + 0.0).tolist())
+    return tuple(
+        sorted(found, key=lambda rho: (rho.degree, rho.division, (-np.round(rho.character, 6) + 0.0).tolist()))
+    )
 
 
 def invariant_spaces(table: Multiplication, rng: np.random.Generator) -> list[Float[np.ndarray, "n D"]] | None:

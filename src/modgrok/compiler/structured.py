@@ -315,13 +315,6 @@ def additive_representations(field: Field) -> tuple[Representation, ...]:
     return real_irreducibles(np.asarray(field.add(elements[:, None], elements)))
 
 
-def polynomial_plans(function: Function, field: Field, tree: Tree) -> Iterator[Plan]:
-    planner = Polynomials(function, field)
-    result = planner.signal(tree)
-    for fold in (True, False):
-        yield planner.plan(result, fold=fold)
-
-
 # ------------------------------------------------------------------------------------------------------- tables
 
 
@@ -357,7 +350,9 @@ def structured_plans(function: Function, *, codes: bool = True) -> Iterator[Plan
         if isinstance(structure, Group):
             yield from word_plans(function, structure, function.written, codes)
         elif isinstance(structure, Field):
-            yield from polynomial_plans(function, structure, function.written)
+            planner = Polynomials(function, structure)
+            result = planner.signal(function.written)
+            yield from (planner.plan(result, fold=fold) for fold in (True, False))
     yield from lookup_plans(function)
 
 

@@ -65,16 +65,12 @@ def host_blocks(network: Network) -> Blocks:
     return Blocks(np.asarray(blocks.weights, np.float64), blocks.places)
 
 
-def largest_neurons(blocks: Blocks, order: Order) -> list[int]:
-    power = block_power(blocks, order.places)
-    frequency = 1 + np.argmax(power[..., 1:].sum(axis=0), axis=-1)
-    return shown_neurons(frequency, np.asarray(neuron_norm(blocks)), MOST_NEURONS)
-
-
 def still_shown(network: Network, shown: list[int] | None) -> list[int]:
     """The neurons to show of a network that trains: those that were shown, the largest for those that have died."""
     blocks = host_blocks(network)
-    largest = largest_neurons(blocks, order_of(network.function, str(network.settings.get("order", "auto"))))
+    order = order_of(network.function, str(network.settings.get("order", "auto")))
+    frequency = 1 + np.argmax(block_power(blocks, order.places)[..., 1:].sum(axis=0), axis=-1)
+    largest = shown_neurons(frequency, np.asarray(neuron_norm(blocks)), MOST_NEURONS)
     if shown is None:
         return largest
     living, fresh = np.asarray(alive(blocks)), iter([k for k in largest if k not in shown])

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from modgrok.censuses import law_check as law, outcomes
 from modgrok.censuses.law_check import Columns, Setting
-from modgrok.figures.style import COLOURS, Figure, drawing
+from modgrok.figures.style import COLOURS, Figure, drawing, legend_below
 from modgrok.loss_law.curve import fit_curve
 
 GROUPS = {
@@ -44,7 +44,12 @@ def families_figure(census: Columns) -> Figure:
         modulus for modulus, count in zip(*map(np.ndarray.tolist, counted), strict=True) if 4 * count > counted[1].max()
     ]
     written = {family for families in GROUPS.values() for family in families}
-    order = [family for family in by_mean(census, half) if family in written]
+    means = {
+        family: census["test_accuracy"][half & (census["family"] == family)].mean()
+        for family in dict.fromkeys(census["family"][half])
+        if family in written
+    }
+    order = sorted(means, key=lambda family: -means[family])
     rng = np.random.default_rng(0)
     with drawing(2.0 + 1.75 * len(moduli), 3.4) as figure:
         panels = figure.subplots(1, len(moduli), sharey=True, squeeze=False)[0]
@@ -55,18 +60,11 @@ def families_figure(census: Columns) -> Figure:
                 axes.scatter(accuracy, jitter, s=5, alpha=0.5, linewidths=0, color=COLOURS[0], rasterized=True)
                 if len(accuracy):
                     axes.plot([np.median(accuracy)] * 2, [place - 0.4, place + 0.4], color=COLOURS[1])
-            axes.set_title(f"p = {modulus}")
-            axes.set_xlabel("test accuracy")
-            axes.set_xlim(-0.03, 1.03)
+            axes.set(title=f"p = {modulus}", xlabel="test accuracy", xlim=(-0.03, 1.03))
             axes.grid(axis="y", visible=False)
         panels[0].set_yticks(range(len(order)), order)
         panels[0].invert_yaxis()
     return figure
-
-
-def by_mean(census: Columns, rows: np.ndarray) -> list[str]:
-    families = dict.fromkeys(census["family"][rows])
-    return sorted(families, key=lambda family: -census["test_accuracy"][rows & (census["family"] == family)].mean())
 
 
 def law_figure(census: Columns) -> Figure:
@@ -90,13 +88,10 @@ def law_figure(census: Columns) -> Figure:
             scatter(axes, x[rows], census["test_accuracy"][rows], census["family"][rows])
             curve = fit_curve(x[rows], census["test_accuracy"][rows])
             axes.plot(curve.x, curve.accuracy, color="black")
-            axes.set_xlabel(text)
-            axes.set_xlim(0, 1.1)
-            axes.set_title(f"all {len(settings)} settings, one curve")
+            axes.set(xlabel=text, xlim=(0, 1.1), title=f"all {len(settings)} settings, one curve")
         left.set_ylabel("test accuracy")
         panels[0].set_ylabel("test accuracy")
-        handles, labels = right.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+        legend_below(figure, right)
     return figure
 
 
@@ -115,8 +110,7 @@ def draw_setting(axes: Axes, census: Columns, setting: Setting) -> None:
     scatter(axes, loss, accuracy, census["family"][setting.rows])
     curve = fit_curve(loss, accuracy)
     axes.plot(curve.x, curve.accuracy, color="black")
-    axes.set_xlabel("training loss × 1000")
-    axes.set_title(f"p = {setting.modulus}, width {setting.width}, half the table")
+    axes.set(xlabel="training loss × 1000", title=f"p = {setting.modulus}, width {setting.width}, half the table")
 
 
 def verdicts_figure(census: Columns) -> Figure:
@@ -129,11 +123,9 @@ def verdicts_figure(census: Columns) -> Figure:
             redundancy = census["redundancy"][k].astype(float)
             scatter(axes, redundancy, census["test_accuracy"][k], census["family"][k])
             axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.8)
-            axes.set_title(f"{verdict} ({int(k.sum()):,} networks)")
-            axes.set_xlabel("redundancy")
+            axes.set(title=f"{verdict} ({int(k.sum()):,} networks)", xlabel="redundancy")
         panels[0].set_ylabel("test accuracy")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+        legend_below(figure, panels[0])
     return figure
 
 
@@ -153,8 +145,7 @@ def predictors_figure(census: Columns) -> Figure:
                 axes.text(0.5, 0.5, "not in this census", transform=axes.transAxes, ha="center")
         for axes in grid[:, 0]:
             axes.set_ylabel("test accuracy")
-        handles, labels = grid[0, 0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=4, markerscale=2.5)
+        legend_below(figure, grid[0, 0])
         figure.suptitle(f"p = {setting.modulus}, width {setting.width}, half of the table")
     return figure
 

@@ -65,8 +65,7 @@ def activity_figure(view: InsideView) -> Figure:
 def heat_map(axes: Axes, table: np.ndarray) -> None:
     """A table over both inputs in the order of their places, without numbers."""
     axes.imshow(table.T, origin="lower", cmap=POWER, interpolation="nearest", aspect="auto")
-    axes.set_xticks([])
-    axes.set_yticks([])
+    axes.set(xticks=[], yticks=[])
     axes.grid(False)
     axes.set_xlabel("$n_1$", labelpad=1)
     axes.set_ylabel("$n_2$", labelpad=1)
@@ -80,8 +79,7 @@ def attention_figure(view: InsideView) -> Figure:
         for number, (row, layer) in enumerate(zip(grid, view.attention, strict=True), start=1):
             for k, (axes, head) in enumerate(zip(row, layer, strict=True), start=1):
                 image = axes.imshow(head[0].T, origin="lower", cmap=POWER, vmin=0, vmax=1, interpolation="nearest")
-                axes.set_xticks([])
-                axes.set_yticks([])
+                axes.set(xticks=[], yticks=[])
                 axes.grid(False)
                 means = "  ".join(
                     f"{mathematics(name) if name != '=' else '“=”'} {share.mean():.2f}"

@@ -11,7 +11,7 @@ from matplotlib.patches import Rectangle
 
 from modgrok.figures.census import scatter
 from modgrok.figures.inspection import draw_phases
-from modgrok.figures.style import COLOURS, INK, WAVE, Figure, drawing
+from modgrok.figures.style import COLOURS, INK, WAVE, Figure, drawing, legend_below
 from modgrok.training.diagnosis import LEARNED
 
 
@@ -97,8 +97,7 @@ def law_figure(points: Columns, curve: Columns) -> Figure:
         right.fill_between(curve["ratio"], curve["low"], curve["high"], **band)
         right.set(xlabel="odds of the loss / odds of random tables", xlim=(0, 1.15))
         right.set_title("(b) all settings on one curve", loc="left", fontweight="bold")
-        handles, labels = right.get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=5, markerscale=2.5, columnspacing=1.2)
+        legend_below(figure, right, 5, columnspacing=1.2)
     return figure
 
 
@@ -234,8 +233,7 @@ def panel_grid(
             axes.set_xlabel("steps + 1")
         for axes_row in grid:
             axes_row[0].set_ylabel("accuracy")
-        handles, labels = grid[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="outside lower center", ncols=legend_columns)
+        legend_below(figure, grid[0][0], legend_columns)
     return figure
 
 

@@ -100,6 +100,13 @@ def outside_legend(axes: Axes, *, right: bool = False, columns: int = 2, in_layo
         above.set_in_layout(in_layout)
 
 
+def legend_below(figure: Figure, axes: Axes, columns: int = 4, **style: Any) -> None:
+    """What a panel has to tell, once for all of them, below the figure; with dots that are seen."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, labels, loc="outside lower center", ncols=columns, markerscale=2.5, **style)
+
+
 def save_figure(figure: Figure, stem: str | Path) -> list[Path]:
     """Write `figure` to stem.png and stem.svg, each whole or not at all; the same data give the same bytes.
 

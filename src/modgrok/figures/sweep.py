@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 
 from modgrok.base.results import percent
 from modgrok.experiments.sweep_result import Median
-from modgrok.figures.style import COLOURS, Figure, drawing
+from modgrok.figures.style import COLOURS, Figure, drawing, legend_below
 
 MOST_CURVES = 8
 """Settings that are drawn; of more, the best."""
@@ -31,8 +31,7 @@ def curves_figure(groups: Mapping[str, Sequence[Mapping[str, np.ndarray]]], band
         panels[1].set(yscale="log")
         left_out = f", the best {MOST_CURVES} of {len(groups)} settings" if len(groups) > MOST_CURVES else ""
         figure.suptitle(f"median over seeds, and a band that holds half of them{left_out}")
-        if handles := panels[0].get_legend_handles_labels()[0]:
-            figure.legend(handles=handles, loc="outside lower center", ncols=min(3, len(handles)))
+        legend_below(figure, panels[0], min(3, len(shown)))
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from matplotlib.axes import Axes
 
-from modgrok.figures.style import COLOURS, Figure, drawing, outside_legend
+from modgrok.figures.style import COLOURS, Figure, drawing, legend_below, outside_legend
 
 TRAIN, TEST, PERIODIC = COLOURS[:3]
 INITIAL = COLOURS[6]
@@ -51,9 +51,7 @@ def comparison_figure(curves: Mapping[str, Columns], *, log_steps: bool = False)
                 axes.set_xscale("symlog", linthresh=10)
         panels[0].set(yscale="log")
         panels[1].set(ylim=(-0.02, 1.04))
-        handles, labels = panels[1].get_legend_handles_labels()
-        if handles:
-            figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(labels)))
+        legend_below(figure, panels[1], min(3, len(curves)))
     return figure
 
 

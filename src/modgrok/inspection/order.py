@@ -130,18 +130,12 @@ def circle_of_output(outputs: Int[np.ndarray, "period"], classes: int) -> tuple[
 # ------------------------------------------------------------------------------------------ the two natural orders
 
 
-def multiplicative_labels(p: int, terms: int) -> Labels:
-    """Discrete logarithms, indexed from g^0; zero has no place."""
-    logarithms = np.array(log_table(p))
-    logarithms[0] = -1
-    return Labels(p - 1, np.tile(logarithms, (terms, 1)), np.array(exp_table(p)))
-
-
 def natural_order(name: str, p: int, terms: int) -> Order:
-    """The order called additive or multiplicative."""
+    """The order called additive or multiplicative: residues, or discrete logarithms, where zero has no place."""
     if name == "multiplicative":
         check_prime(p, "for the multiplicative order")
-        return Order(name, multiplicative_labels(p, terms))
+        logarithms = np.where(np.arange(p) > 0, log_table(p), -1)
+        return Order(name, Labels(p - 1, np.tile(logarithms, (terms, 1)), np.array(exp_table(p))))
     return Order("additive", Labels(p, np.tile(np.arange(p), (terms, 1)), np.arange(p)))
 
 

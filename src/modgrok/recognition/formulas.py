@@ -19,7 +19,7 @@ from math import log
 import numpy as np
 from jaxtyping import Bool, Int
 
-from modgrok.algebra.field import exp_table, is_prime, log_table
+from modgrok.algebra.field import exp_table, is_prime, log_table, powers
 from modgrok.algebra.polynomial import from_table, polynomial
 from modgrok.recognition.disguise import signed
 from modgrok.separable.verdict import Witness
@@ -151,7 +151,8 @@ def polynomials(answers: Table) -> Iterator[Fit]:
     rng, cells = np.random.default_rng(0), answers.ravel()
     for degree in (d for d in DEGREES if d < p):
         monomials = [(i, j) for i in range(degree + 1) for j in range(degree + 1 - i)]
-        values = np.stack([monomial_values(i, j, p) for i, j in monomials], axis=1)
+        own = [powers(np.arange(p), e, p) for e in range(degree + 1)]
+        values = np.stack([np.multiply.outer(own[i], own[j]).ravel() % p for i, j in monomials], axis=1)
         drawn = rng.integers(0, len(cells), (DRAWS, len(monomials)))
         solved = solutions(values[drawn], cells[drawn], p)
         if not len(solved):
@@ -167,12 +168,6 @@ def polynomials(answers: Table) -> Iterator[Fit]:
         if (terms := len(whole.terms)) <= MOST_TERMS:
             formulas = terms * log(p * p) + terms * log(p)  # which monomials, and how much of each
             yield Fit(f"polynomials of {terms} terms", formulas, answers, signed(whole))
-
-
-def monomial_values(i: int, j: int, p: int) -> Int[np.ndarray, "cell"]:
-    n = np.arange(p)
-    first, second = ([pow(int(k), e, p) for k in n] for e in (i, j))
-    return np.asarray(np.multiply.outer(first, second) % p).ravel()
 
 
 def solutions(
