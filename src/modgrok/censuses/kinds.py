@@ -15,6 +15,7 @@ from jaxtyping import Int
 from numpy.random import Generator
 
 from modgrok.algebra.field import factorise, generator, is_prime
+from modgrok.algebra.group_names import partitions
 from modgrok.algebra.named_groups import cycles_text, named
 
 Values = Int[np.ndarray, "n n"]
@@ -74,20 +75,11 @@ def abelian_names(order: int) -> list[str]:
     """One name for every way to write the exponents of the primes of an order as sums."""
     names = [""]
     for p, exponent in reversed(factorise(order)):
-        powers = ["x".join(f"Z{p**part}" for part in parts) for parts in partitions(exponent, exponent)]
+        powers = [
+            "x".join(f"Z{p**part}" for part in reversed(parts)) for parts in reversed(partitions(exponent, exponent))
+        ]
         names = [f"{name}x{power}".strip("x") for name in names for power in powers]
     return names
-
-
-def partitions(total: int, largest: int) -> list[tuple[int, ...]]:
-    """The ways to write a number as a sum of rising numbers.
-
-    >>> partitions(4, 4)
-    [(1, 1, 1, 1), (1, 1, 2), (2, 2), (1, 3), (4,)]
-    """
-    if total == 0:
-        return [()]
-    return [(*rest, part) for part in range(1, min(total, largest) + 1) for rest in partitions(total - part, part)]
 
 
 def affine_name(p: int, k: int) -> str:

@@ -55,7 +55,50 @@ class Signal:
         return replace(self, table=table, text=text, form=form if self.form else "")
 
 
-class Planner:
+class Wires:
+    """Steps as they are made, equal ones once; `values` is how many values the function has."""
+
+    def __init__(self, names: Sequence[str], sizes: Sequence[int], values: int) -> None:
+        self.names, self.sizes, self.values = tuple(names), tuple(sizes), values
+        self.alphabets = list(sizes)
+        self.steps: list[Step] = []
+        self.made: dict[tuple[Any, ...], Signal] = {}
+
+    def share(self, step: Step, own: str = "") -> Signal:
+        """The wire of a step, which is made if there is none like it; `own` is what its text tells besides."""
+        after = getattr(getattr(step, "coded", None), "after", None)
+        key = (step.kind, step.order, step.inputs, step.tables.tobytes(), None if after is None else after.tobytes())
+        if key not in self.made:
+            self.steps.append(replace(step, text=step.text + own))
+            self.alphabets.append(step.classes)
+            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text)
+        return self.made[key]
+
+    def plan(self, result: Signal, *, fold: bool = True) -> Plan:
+        """The plan whose last expert puts out `result`.
+
+        Its table becomes the readout of the last step (`fold`), or a one-input expert of its own.
+        """
+        steps, last = list(self.steps), len(self.alphabets) - 1
+        identical = np.array_equal(result.table, np.arange(self.values))
+        if result.wire == last >= len(self.names) and (fold or identical):
+            steps[-1] = self.folded(steps[-1], result)
+        else:
+            wire = 0 if result.wire is None else result.wire
+            steps.append(self.relabelling(wire, np.broadcast_to(result.table, self.alphabets[wire]), result))
+        return Plan(self.names, self.sizes, needed(steps, len(self.names)))
+
+    def folded(self, step: Step, result: Signal) -> Step:
+        """The step with the table of a signal in its readout."""
+        absorbed = None if step.absorbed is None else int(result.table[step.absorbed])
+        return replace(step, outputs=result.table[step.outputs], absorbed=absorbed, text=result.text)
+
+    def relabelling(self, wire: int, table: Table, signal: Signal) -> Step:
+        """A one-variable function as an expert."""
+        raise NotImplementedError
+
+
+class Planner(Wires):
     """Turns an expression tree into steps, sharing those that are equal.
 
     `flat` puts all terms of a sum, and all factors of a product modulo a prime, into one expert as the paper does;
@@ -65,41 +108,22 @@ class Planner:
     """
 
     def __init__(self, tree: Tree, modulus: int, *, flat: bool, split: bool = False, lean: bool = True) -> None:
+        names = variable_names(tree)
+        super().__init__(names, [modulus] * len(names), modulus)
         self.modulus, self.flat, self.split, self.lean = modulus, flat, split, lean
-        self.names = tuple(variable_names(tree))
         self.wires = {index: wire for wire, index in enumerate(variables(tree))}
-        self.alphabets = [modulus] * len(self.names)
-        self.steps: list[Step] = []
-        self.made: dict[tuple[Any, ...], Signal] = {}
 
-    def plan(self, result: Signal, *, fold: bool = True) -> Plan:
-        """The plan whose last expert puts out `result`.
+    def share(self, step: Step, own: str = "") -> Signal:
+        """The text of a step tells a modulus of its own."""
+        own = own if step.classes == self.modulus else f" mod {step.classes}"
+        return replace(super().share(step, own), form="n1")
 
-        Its table becomes the readout of the last step (`fold`), or a one-input expert of its own.
-        """
-        last = len(self.alphabets) - 1
-        steps = list(self.steps)
-        identical = np.array_equal(result.table, np.arange(self.modulus))
-        if result.wire == last >= len(self.names) and (fold or identical):
-            table, step = result.table, steps[-1]
-            absorbed = None if step.absorbed is None else int(table[step.absorbed])
-            steps[-1] = replace(
-                step,
-                outputs=table[step.outputs],
-                absorbed=absorbed,
-                text=result.text,
-                classes=self.modulus,
-                forms=step.forms if result.form else (),
-                result=result.form,
-            )
-        else:
-            steps.append(self.relabelling(result))
-        return Plan(self.names, (self.modulus,) * len(self.names), needed(steps, len(self.names)))
+    def folded(self, step: Step, result: Signal) -> Step:
+        forms = step.forms if result.form else ()
+        return replace(super().folded(step, result), classes=self.modulus, forms=forms, result=result.form)
 
-    def relabelling(self, signal: Signal) -> Step:
-        """A one-variable function as an expert: the sum of one term."""
-        wire = 0 if signal.wire is None else signal.wire
-        table = np.broadcast_to(signal.table, self.alphabets[wire])
+    def relabelling(self, wire: int, table: Table, signal: Signal) -> Step:
+        """The sum of one term."""
         return sum_step((wire,), [table], self.modulus, signal.text, kind="relabel", forms=forms_of([signal]))
 
     def signal(self, tree: Tree, m: int) -> Signal:
@@ -225,16 +249,6 @@ class Planner:
 
             joint, m = replace(self.combine(pair, np.add, whole, meet), text=text), whole
         return joint
-
-    def share(self, step: Step) -> Signal:
-        """The wire of a step, which is made if there is none like it; its text tells a modulus of its own."""
-        key = (step.kind, step.order, step.inputs, step.tables.tobytes())
-        if key not in self.made:
-            own = "" if step.classes == self.modulus else f" mod {step.classes}"
-            self.steps.append(replace(step, text=step.text + own))
-            self.alphabets.append(step.classes)
-            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text, "n1")
-        return self.made[key]
 
 
 def wires_and_tables(signals: Sequence[Signal]) -> tuple[list[int], list[Table]]:

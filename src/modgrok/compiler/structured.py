@@ -33,8 +33,8 @@ from modgrok.algebra.structures import Structure
 from modgrok.algebra.trees import Tree, has_condition, to_text
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, GroupProduct, Lookup, Pairing
-from modgrok.compiler.planner import Signal
-from modgrok.compiler.steps import Plan, Step, Table, needed, sum_step
+from modgrok.compiler.planner import Signal, Wires
+from modgrok.compiler.steps import Plan, Step, Table, sum_step
 from modgrok.separable.verdict import Witness
 
 Cut: TypeAlias = Callable[[int], int]
@@ -44,38 +44,14 @@ LARGEST_PAIRING = 1 << 14
 """Pairs that one wire may carry."""
 
 
-class Wires:
-    """Steps as they are made, equal ones once."""
+class Coded(Wires):
+    """The planner of a function whose tables are looked up."""
 
     def __init__(self, function: Function) -> None:
-        self.function, self.order = function, function.values
-        self.names = function.variables
-        self.alphabets = list(function.sizes)
-        self.steps: list[Step] = []
-        self.made: dict[tuple[Any, ...], Signal] = {}
+        super().__init__(function.variables, function.sizes, function.values)
 
-    def share(self, step: Step) -> Signal:
-        after = getattr(getattr(step, "coded", None), "after", None)
-        key = (step.kind, step.inputs, step.tables.tobytes(), None if after is None else after.tobytes())
-        if key not in self.made:
-            self.steps.append(step)
-            self.alphabets.append(step.classes)
-            self.made[key] = Signal(len(self.alphabets) - 1, np.arange(step.classes), step.text)
-        return self.made[key]
-
-    def plan(self, result: Signal, *, fold: bool = True) -> Plan:
-        """The plan whose last expert puts out `result`; its table goes into the last readout, or is looked up."""
-        steps, last = list(self.steps), len(self.alphabets) - 1
-        identical = np.array_equal(result.table, np.arange(self.order))
-        if result.wire == last >= len(self.names) and (fold or identical):
-            step, table = steps[-1], result.table
-            absorbed = None if step.absorbed is None else int(table[step.absorbed])
-            steps[-1] = replace(step, outputs=table[step.outputs], absorbed=absorbed, text=result.text)
-        else:
-            wire = 0 if result.wire is None else result.wire
-            table = np.broadcast_to(result.table, self.alphabets[wire])
-            steps.append(lookup_step((wire,), table, self.order, result.text))
-        return Plan(self.names, self.function.sizes, needed(steps, len(self.names)))
+    def relabelling(self, wire: int, table: Table, signal: Signal) -> Step:
+        return lookup_step((wire,), table, self.values, signal.text)
 
 
 def numbered(function: Function) -> dict[int, int]:
@@ -96,7 +72,7 @@ def lookup_step(inputs: tuple[int, ...], answers: Int[np.ndarray, "..."], classe
 # ------------------------------------------------------------------------------------------------------- groups
 
 
-class Words(Wires):
+class Words(Coded):
     """The planner of words in a group; `cut` says in which order factors meet."""
 
     def __init__(self, function: Function, group: Group, cut: Cut, *, sandwich: bool, waves: bool) -> None:
@@ -203,7 +179,7 @@ def word_plans(function: Function, group: Group, tree: Tree, codes: bool) -> Ite
 
 def product_plans(function: Function, witness: Witness) -> Iterator[Plan]:
     """h(g1 · g2) in a group that the decision has found behind a table; h in the readout, or looked up."""
-    planner, order = Wires(function), witness.group_order
+    planner, order = Coded(function), witness.group_order
     tables = np.zeros((2, max(function.sizes)), dtype=np.int64)
     for row, places in zip(tables, witness.g, strict=True):
         row[: len(places)] = [place or 0 for place in places]  # none of them is missing
@@ -218,7 +194,7 @@ def product_plans(function: Function, witness: Witness) -> Iterator[Plan]:
 # ------------------------------------------------------------------------------------------------------- fields
 
 
-class Polynomials(Wires):
+class Polynomials(Coded):
     """The planner of expressions over a finite field."""
 
     def __init__(self, function: Function, field: Field) -> None:
@@ -326,7 +302,7 @@ def lookup_plans(function: Function) -> Iterator[Plan]:
     """The whole table in one expert, after the first variables have become one; nothing if that is too large."""
     if not can_be_looked_up(function):
         return
-    planner = Wires(function)
+    planner = Coded(function)
     wire, size = 0, function.sizes[0]
     for k, other in enumerate(function.sizes[1:-1], start=1):
         tables = np.zeros((2, max(size, other)), dtype=np.int64)
