@@ -26,7 +26,7 @@ from modgrok.base.provenance import merged
 from modgrok.compiler.steps import Plan
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.models import CircuitModel
-from modgrok.reproduction.evidence import Parts, fingerprint
+from modgrok.reproduction.evidence import fingerprint
 from modgrok.reproduction.item import Effort, ItemResult, Values, Verdict
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.training.config import hyper
@@ -46,6 +46,7 @@ from studies.endtoend_control import (
     stored_controls,
     train_controls,
 )
+from studies.resuming import Parts
 from studies.starts import STARTS, circuit_model, random_circuit, single_model, starting_circuit
 
 ORDER = (*TABLE1, *PERTURBED)

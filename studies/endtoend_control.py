@@ -24,7 +24,7 @@ from modgrok.algebra.expression import read
 from modgrok.base.progress import Progress, Say
 from modgrok.base.provenance import Made
 from modgrok.networks.models import CircuitModel
-from modgrok.reproduction.evidence import Parts, fingerprint
+from modgrok.reproduction.evidence import fingerprint
 from modgrok.reproduction.item import ItemTable, Values
 from modgrok.reproduction.table1 import POLYNOMIALS as TABLE1
 from modgrok.separable.measures.redundancy import redundancy, twins_and_guesses
@@ -34,6 +34,7 @@ from modgrok.training.diagnosis import LEARNED
 from modgrok.training.ensemble import train_ensemble
 from modgrok.training.mixture import shortest_plan
 from modgrok.training.steps import Shape
+from studies.resuming import Parts
 from studies.starts import circuit_model, random_circuit
 
 PERTURBED = ("(4n1 + n2^2)^3 + n1 n2", "(2n1 + 3n2)^4 - n1^2", "(5n1^3 + 2n2^4)^2 - n2")

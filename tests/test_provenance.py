@@ -21,9 +21,9 @@ from modgrok.base.provenance import KEY, UNKNOWN, called_as, merged, provenance,
 from modgrok.base.stores import made_of
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments.row_store import networks_in, ranges
-from modgrok.reproduction.evidence import read_parts
 from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL
+from studies.resuming import read_parts
 
 ROOT = Path(__file__).parent.parent
 RESULTS = sorted((ROOT / "benchmarks" / "results").iterdir())

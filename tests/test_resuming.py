@@ -10,9 +10,10 @@ from modgrok.base.files import read_json, write_json
 from modgrok.base.provenance import UNKNOWN
 from modgrok.experiments.row_store import write_rows
 from modgrok.reproduction import table2
-from modgrok.reproduction.evidence import Parts, made_here
+from modgrok.reproduction.evidence import made_here
 from modgrok.reproduction.item import Effort
 from studies import endtoend
+from studies.resuming import Parts
 
 MADE_BY = {"code": "a", "libraries": "jax 1"}
 
