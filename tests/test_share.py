@@ -220,3 +220,12 @@ def test_of_a_table_with_too_many_cells_some_are_drawn():
     rows, columns = found["shown"]
     values = np.frombuffer(base64.b64decode(found["table"]), "<u2").reshape(rows, columns)
     assert found["every"] > 1 and values[3, 5] == (3 + 5) * found["every"] % 401
+
+
+def test_the_story_says_that_all_is_learned_by_heart_only_where_it_is():
+    kept = {"width": 100, "steps": 300, "mod": 13}
+    memorised = page_of(mg.train("n1^2 + n1 n2 + n2^2", **kept))[0]["about"]
+    assert "by heart, and that is all: of the 85 cells" in memorised
+    improving = mg.train("n1 n2", 17, width=128, steps=200)
+    assert improving.memorised_at is not None and improving.outcome not in ("memorised", "grokked")
+    assert "by heart, and after 200 steps, of the 145 cells" in page_of(improving)[0]["about"]

@@ -210,6 +210,10 @@ def test_every_kind_of_page_is_whole_on_a_desk_and_on_a_phone(browser, pages, na
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         if name not in ("compiled", "function", "table"):
             expect(page.get_by_role("button", name="Play", exact=True)).to_be_visible()
+        if name == "group":
+            share = page.get_by_role("row", name="logits that the closed form of the group explains")
+            expect(share.get_by_role("cell").last).to_have_text("100 %")
+            expect(page.locator(".tiles dt", has_text="IPR")).to_be_hidden()
         assert barriers(page) == {}
         dark = page.evaluate("document.documentElement.dataset.theme") == "dark"
         page.locator("#theme").click()

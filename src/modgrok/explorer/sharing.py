@@ -28,6 +28,7 @@ from modgrok.explorer.functions import asked_function, described, verdict_on
 from modgrok.explorer.network_answers import Examined, asked_network, compiled, expert_view, network_view
 from modgrok.explorer.recipes import Recipe, of_network as of_compiler, of_training, of_verdict
 from modgrok.explorer.run_answers import measured
+from modgrok.inspection.order import group_of_word
 from modgrok.inspection.wrapping import wrap
 from modgrok.networks.network import Network
 from modgrok.networks.readers.weight_files import SUFFIXES
@@ -42,6 +43,8 @@ MARK = '<meta name="generator" content="modgrok share">'
 """By this a page is known to be one of ours, which may be replaced."""
 MOST_EXPERTS, MOST_NEURONS = 12, 2000
 """Experts of a network that can be looked into on its page, and neurons of one."""
+LARGEST_ONE_HOT = 120
+"""Order of a group up to which the network of all representations is compiled for a page."""
 DIGITS = 6
 OF_COMPILER = ("frequencies", "dtype", "mul_width", "add_width", "beta", "normalisation", "seed")
 """Settings that a compiled network tells, and that make it again."""
@@ -279,9 +282,12 @@ def inspected(network: Network) -> dict[str, Any] | None:
 
 
 def closed_form(function: Function) -> dict[str, Any] | None:
-    """The narrowest network that the compiler writes for a function, to stand beside a trained one."""
+    """What the compiler writes for a function, to stand beside a trained network: the narrowest one, or in a group that
+    is not cyclic that of all representations, which training finds."""
+    group = group_of_word(function)
+    frequencies = "all" if group is not None and group.order <= LARGEST_ONE_HOT else "minimal"
     try:
-        examined = compiled(function, "exact", (("frequencies", "minimal"),))
+        examined = compiled(function, "exact", (("frequencies", frequencies),))
         network = examined.network
         last = expert_view(examined, len(network.circuit.experts))
         return {"network": network_view(network), "expert": last, "inspection": inspected(network)}
@@ -320,8 +326,9 @@ def story(found: Run) -> str:
             f"understood: of the {tested:,} cells that it never saw, {test} are right."
         )
     if found.memorised_at is not None:
+        rest = "and that is all: of" if found.outcome == "memorised" else f"and after {found.step:,} steps, of"
         return (
-            f"{begun} By step {found.memorised_at:,} it knew them by heart, and that is all: of the {tested:,} cells "
-            f"that it never saw, {test} are right."
+            f"{begun} By step {found.memorised_at:,} it knew them by heart, {rest} the {tested:,} cells that it never "
+            f"saw, {test} are right."
         )
     return f"{begun} After {found.step:,} steps it has {train} of them right, and {test} of the {tested:,} others."

@@ -76,6 +76,7 @@ export function tiles(names) {
   return {
     element: el("dl", { className: "tiles" }, [...places.values()].map(({ name, value }) => el("div", {}, el("dt", {}, name), value))),
     set: (key, text) => { const { value } = places.get(key); if (value.textContent !== text) value.textContent = text; },
+    hide: (key, hidden) => { places.get(key).value.parentElement.hidden = hidden; },
   };
 }
 

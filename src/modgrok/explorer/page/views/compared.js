@@ -8,18 +8,22 @@ import { waves } from "./expert.js";
 
 /** What is compared: its name, where it stands in an inspection, and how it is written. */
 const COMPARED = [
-  ["neurons alive", ({ alive }) => alive, count],
+  ["neurons alive", ({ alive, in_group }) => alive ?? in_group?.neurons_alive, count],
   ["frequencies used", ({ frequencies_used }) => frequencies_used, count],
   ["mean IPR of living neurons", ({ ipr_alive }) => ipr_alive, figure],
   ["neurons with one frequency in all blocks", ({ common_frequency_share }) => common_frequency_share, percent],
   ["median of |Σψ − ψQ|, radians", ({ phase_residual_median }) => phase_residual_median, figure],
   ["weights that one cosine per block explains", ({ power_explained }) => power_explained, percent],
   ["accuracy when every block is snapped to its cosine", ({ snapped }) => snapped?.accuracy, percent],
-  ["neurons on one representation", ({ group }) => group?.one_representation_share, percent],
-  ["median of the law ⟨A B, C⟩ of neurons", ({ group }) => group?.law_median, figure],
-  ["logits that the closed form of the group explains", ({ group }) => group?.closed_form_share, percent],
+  ["neurons on one representation", ({ in_group }) => in_group?.one_representation_share, percent],
+  ["median of the law ⟨A B, C⟩ of neurons", ({ in_group }) => in_group?.law_median, figure],
+  ["logits that the closed form of the group explains", ({ in_group }) => in_group?.closed_form_share, percent],
+  ["logits that are any function of the word's value", ({ in_group }) => in_group?.word_share, percent],
   ["logits that the analytical form explains", ({ logits }) => logits?.analytical_share, percent],
 ];
+
+/** Order of a group up to which the network of all representations is compiled for a page; `closed_form` of sharing.py has the same. */
+const LARGEST_ONE_HOT = 120;
 
 /** Rows of numbers: [what, trained, compiled]; what the trained model does not have is left out. */
 function rows(trained, compiled) {
@@ -35,18 +39,20 @@ export function comparison(inspection, panel) {
     replace(table, found.length ? grid(["", "trained", "compiled"], found, { numeric: new Set([1, 2]) }) : null);
   };
   draw(null);
-  compiledBeside(panel, pictures).then(draw, () => {});
+  compiledBeside(inspection, panel, pictures).then(draw, () => {});
   const sentence = inspection.no_weights_view ? el("p", { className: "soft small" }, inspection.no_weights_view) : null;
   return [panel.shared ? null : el("h3", {}, "Trained beside compiled"), sentence, table, pictures,
     panel.shared ? null : el("p", { className: "soft small" }, "The same network for the command line: ", el("code", {}, `modgrok inspect ${panel.list.folder}/${panel.run}`))];
 }
 
-/** The minimal network for the run's function, its waves drawn beside the trained ones. */
-async function compiledBeside(panel, place) {
+/** The closed form for the run's function: the minimal network, its waves drawn beside the trained ones. In a group that is not cyclic
+    weights are no waves, and what training finds is the network of all representations. */
+async function compiledBeside(inspection, panel, place) {
   const { expression, modulus, table } = panel.found.function;
-  const question = { ...(table ? { table } : { expression, mod: modulus }), method: "exact", frequencies: "minimal" };
+  const waveless = inspection.in_group && inspection.order === "none";
+  const question = { ...(table ? { table } : { expression, mod: modulus }), method: "exact", frequencies: waveless && inspection.in_group.group_order <= LARGEST_ONE_HOT ? "all" : "minimal" };
   const compiled = await get("network", question);
-  if (panel.stage.film?.law?.kind === "cosines") return get("inspection", question);  // over such a group weights are no waves
+  if (waveless) return get("inspection", question);
   const last = compiled.graph.nodes.filter((node) => node.expert).at(-1).expert;
   const expert = await get("expert", { ...question, expert: last });
   const written = new WaveGrid(`Weights of compiled neurons on ${expert.blocks[0]}`, { cellWidth: 100, cellHeight: 44 });

@@ -91,6 +91,7 @@ export class Stage {
     this.loss.set([step, train_loss, test_loss], this.until);
     this.ipr.element.hidden = step.length < 2 || !ipr.some((value) => value !== null);
     this.ipr.set([step, ipr], this.until);
+    this.numbers.hide("ipr", step.length > 1 && !ipr.some((value) => value !== null));
     if (!this.film || this.player.at === this.film.steps.length - 1) this.tell(step.at(-1) ?? 0, Object.fromEntries(MEASURED.map((name) => [name, this.curves[name].findLast((value) => value !== null)])));
   }
 
