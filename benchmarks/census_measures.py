@@ -58,14 +58,16 @@ def trained(census: str) -> list[Key]:
 
 
 def wanted(large: int) -> tuple[list[Key], list[Key]]:
-    """The tables to measure and the shares to complete, in an order of which every beginning is a sample."""
+    """The tables to measure and the shares to complete, in an order that begins with a sample of each modulus."""
     rng = np.random.default_rng(0)
     kinds = sorted({key for census in KINDS for key in trained(census)})
     others = trained(LARGE)
-    chosen = [others[k] for k in rng.permutation(len(others))[:large]]
-    tables = sorted({key[:3] for key in kinds})
-    shares = [kinds[k] for k in rng.permutation(len(kinds))]
-    return [tables[k] for k in rng.permutation(len(tables))], [*shares, *(key for key in chosen if key not in kinds)]
+    chosen: list[Key] = []
+    for modulus in sorted({key[1] for key in others}):
+        own = [key for key in others if key[1] == modulus and key not in kinds]
+        chosen += [own[k] for k in rng.permutation(len(own))[:large]]
+    tables, shares = sorted({key[:3] for key in kinds}), [*chosen, *(kinds[k] for k in rng.permutation(len(kinds)))]
+    return [tables[k] for k in rng.permutation(len(tables))], shares
 
 
 def measured_table(row: Row, until: float) -> Row | None:
@@ -157,7 +159,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--seconds", type=float, default=36_000.0)
-    parser.add_argument("--large", type=int, default=20_000, help="trainings of the large census")
+    parser.add_argument("--large", type=int, default=40, help="trainings of each modulus of the large census")
     asked = parser.parse_args()
     until = time.time() + asked.seconds
     tables, shares = wanted(asked.large)

@@ -153,7 +153,7 @@ def in_lots(asked: Sequence[Row]) -> list[list[Row]]:
 
 def answered(asked: Row) -> Row:
     """The question with what `classify` expects."""
-    found = mg.classify(function_of(asked), fraction=asked["fraction"])
+    found = mg.classify(function_of(asked), fraction=asked["fraction"], probe=False, measure=False)
     told = {name: getattr(found.expected, name) for name in ("low", "value", "high", "reason")}
     return asked | told | {"verdict": found.verdict, "seconds": found.seconds}
 

@@ -20,7 +20,7 @@ from modgrok.censuses import law_check as law, store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
-from modgrok.loss_law.from_table import trainings
+from modgrok.loss_law.from_table import table_law
 from modgrok.reproduction.item import ItemResult, Values, implementation
 from modgrok.reproduction.law import result_of as law_result
 from modgrok.reproduction.mathematics import other_models, result_of as mathematics_result
@@ -58,7 +58,7 @@ def census_law() -> ItemResult:
     names = ("modulus", "train_loss", "ratio", "test_accuracy", "family")
     points = {name: columns[name][drawn].tolist() for name in names}
     report = read_json(CENSUS / "report" / "report.json")
-    result = law_result(report, trainings().law, fraction_law(), points, calibration().curve)
+    result = law_result(report, table_law(), fraction_law(), points, calibration().curve)
     return replace(result, provenance=store.stored(CENSUS).made())
 
 

@@ -28,7 +28,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 MUST_SHIP = (
     "modgrok/py.typed",
     "modgrok/loss_law/calibration.json",
-    "modgrok/loss_law/trainings.parquet",
+    "modgrok/loss_law/table_law.safetensors",
     "modgrok/reproduction/recorded/table2.json",
     "modgrok/explorer/census.parquet",
     "modgrok/explorer/page/index.html",

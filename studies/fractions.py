@@ -14,11 +14,11 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
 from modgrok.base.results import plain
 from modgrok.censuses import store
-from modgrok.censuses.law_check import Columns, columns_of
+from modgrok.censuses.law_check import Columns, columns_of, last_step
 from modgrok.loss_law.fraction_law import FILE, GROKKED, FractionLaw, KindLaw, features, kind_of
 from modgrok.separable.verdict import MEASURED
+from modgrok.training.presets import DEFAULTS
 from studies.fits import Fit
-from studies.neighbourhood import chosen_rows
 
 LEAST_MODULUS = 7
 """Below, nine tenths of a table leave too few cells to test."""
@@ -60,8 +60,10 @@ def fractions(folder: str | Path, out: str | Path | None = None) -> FractionFit:
 
 def class_rows(census: Columns) -> Columns:
     """The trainings at the default settings of sums and products, in disguise or not, with `variety` and `kind`."""
-    census = chosen_rows(census)
-    rows = (census["verdict"] == "in-class") & np.isin(census["verdict_family"], MEASURED)
+    rows = (census["steps"] == last_step(census)) & (census["fraction"] < 1)
+    for name in ("width", "learning_rate", "weight_decay"):
+        rows &= census[name] == DEFAULTS[name]
+    rows &= (census["verdict"] == "in-class") & np.isin(census["verdict_family"], MEASURED)
     rows &= census["modulus"] >= LEAST_MODULUS
     chosen = {name: column[rows] for name, column in census.items()}
     chosen["redundancy"] = chosen["redundancy"].astype(float)

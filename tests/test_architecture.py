@@ -46,7 +46,7 @@ EVERYWHERE = {"jax", "optax", "jaxtyping", "safetensors", "numpy", "scipy", "pya
 """Packages that every machine has, those with accelerators too."""
 OPTIONAL = {
     *("onnx", "onnxruntime", "torch", "duckdb", "ray", "starlette", "uvicorn"),
-    *("pandas", "IPython", "tensorboardX", "wandb"),
+    *("pandas", "IPython", "tensorboardX", "wandb", "threadpoolctl"),
 }
 """Packages that may be missing: imported only inside the functions that need them."""
 RUNS_TEXT = {"eval", "exec", "__import__"}

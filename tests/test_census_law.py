@@ -13,8 +13,6 @@ from rich.console import Console
 import modgrok as mg
 from modgrok import cli
 from modgrok.base.errors import InputError
-from modgrok.base.files import read_json
-from modgrok.base.stores import read_columns
 from modgrok.censuses import law_check as law, outcomes, store
 from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.fitting import calibrate, fit
@@ -23,8 +21,6 @@ from modgrok.commands import census as command
 from modgrok.experiments.row_store import write_rows
 from modgrok.loss_law.calibration import read_calibration
 from modgrok.loss_law.formula import DRIFT, random_odds
-from modgrok.loss_law.from_table import LAW, POINTS, point_columns, table_law
-from studies import neighbourhood
 
 
 @pytest.fixture(scope="module")
@@ -64,23 +60,6 @@ def test_the_calibration_knows_the_planted_law(census):
     planted = np.exp(0.5 + 1.5 * np.log(0.8))  # after 1500 steps; the calibration has those after 1000
     assert between == pytest.approx(planted * 1.5**DRIFT, rel=0.01)
     assert max(known.curve.above) < 0.08 and min(known.curve.below) > -0.08
-
-
-def test_expectations_from_tables_are_fitted_and_judged_on_tables_held_out(folder, tmp_path):
-    """Planted accuracies follow from the effective rank, 0.4 r: the neighbours must find 1 - r² within the noise."""
-    found = run("neighbours", "--out", tmp_path, folder)
-    law = found.law
-    assert law.networks == 3 * 3 * 40 and (law.modulus_range, law.fraction_range) == ((43, 97), (0.3, 0.7))
-    assert law.error_held_out["tables"] < 0.12 and 0.8 < law.coverage["tables"] <= 1
-    assert set(law.error_held_out) == set(law.coverage) == {"tables", "families", "moduli"}
-    stored = read_columns(tmp_path / POINTS, point_columns(), "")
-    assert len(stored["test_accuracy"]) == law.networks and table_law(read_json(tmp_path / LAW)) == law
-    with pytest.raises(InputError, match="more than 80 trainings at width 500"):
-        neighbourhood.chosen_rows({name: column[:40] for name, column in census_columns(folder).items()})
-
-
-def census_columns(folder):
-    return law.columns_of(store.read_rows(folder))
 
 
 def test_a_small_census_is_no_calibration(census):
@@ -166,9 +145,7 @@ def test_fit_writes_the_calibration_and_query_answers(folder, tmp_path, capsys):
 def test_words_that_make_no_sense(folder, tmp_path):
     with pytest.raises(InputError, match="query takes 2 arguments: modgrok census query DIR SQL"):
         run("query", folder)
-    with pytest.raises(
-        InputError, match="unknown action 'draw'; there are annotate, report, fit, neighbours, fractions, query"
-    ):
+    with pytest.raises(InputError, match="unknown action 'draw'; there are annotate, report, fit, fractions, query"):
         run("draw", folder)
     store.claim(store.load_stored_plan(folder), tmp_path / "new")
     for verb in (report, fit):

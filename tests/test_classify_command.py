@@ -28,7 +28,7 @@ def shown(result, width: int = 200, proof: bool = False, certificate: str | None
     console = Console(width=width, record=True, quiet=True)
     with console.capture() as captured:
         console.quiet = False
-        classify.show(result, console, argparse.Namespace(proof=proof, certificate=certificate))
+        classify.show(result, console, argparse.Namespace(proof=proof, certificate=certificate, curve=None))
     return captured.get()
 
 

@@ -51,7 +51,6 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("census", "annotate"): ("census", "annotate", "planted"),
     ("census", "report"): ("census", "report", "planted"),
     ("census", "fit"): ("census", "fit", "planted"),
-    ("census", "neighbours"): ("census", "neighbours", "planted"),
     ("census", "fractions"): ("census", "fractions", "planted"),
     ("census", "query"): ("census", "query", "planted", "SELECT 1 AS one"),
     ("dataset", ""): ("dataset", "build", "--out", "data-set"),

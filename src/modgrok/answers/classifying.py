@@ -14,6 +14,7 @@ from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.algebra.group_names import GroupFacts, group_facts, nameless
 from modgrok.algebra.groups import GroupLike
 from modgrok.answers import wording
+from modgrok.answers.complexity import LARGEST as LARGEST_COMPLEX, Complexity, complexity_of, group_ratio
 from modgrok.answers.outlook import Outlook, outlook
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.base.errors import InputError
@@ -21,7 +22,8 @@ from modgrok.base.progress import Progress
 from modgrok.base.results import Result, html_table, plain_object
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.fraction_law import enough
-from modgrok.loss_law.from_table import expected_from_table
+from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
+from modgrok.loss_law.share_curve import ShareCurve, share_curve
 from modgrok.recognition.disguise import disguise
 from modgrok.separable.classification import FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
@@ -33,6 +35,10 @@ LONGEST_SENTENCE = 120
 """Characters of the verdict in the line that sums up an answer."""
 LARGEST_SYMMETRIC = 1 << 14
 """Cells of a table whose symmetries are looked for, which takes as many steps as its cells have pairs."""
+LARGEST_MEASURED = 64
+"""Side of a table whose complexity is measured, which takes a second, where it is not known in closed form."""
+PROBE_WORK = 30_000
+"""Trained cells times values up to which a probe takes a few seconds, and is trained where nothing else is known."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,9 +50,10 @@ class Answer(Result):
     has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
     one, and `group_facts` describes the group where it is a product in one. `redundancy` is the share of test cells
     with a twin in the training part, `symmetries` what shifts and scalings do to a table of two variables and 128 × 128
-    cells at most. `outlook` decides what to expect of a network that trains on `fraction` of the table: `expected` is
-    its test accuracy, and `enough` the share of the table from which on half of all trainings grok, for a function in
-    the class. `answer` says it all in a few sentences, `explain()` in full.
+    cells at most. `outlook` decides what to expect of a network, a `model`, that trains on `fraction` of the table:
+    `expected` is its test accuracy, `enough` the share of the table from which on half of all trainings grok, for a
+    function in the class, and `curve` what is expected at other shares, where that was asked. `answer` says it all in a
+    few sentences, `explain()` in full.
     """
 
     answer: tuple[str, str]
@@ -65,7 +72,9 @@ class Answer(Result):
     group_facts: GroupFacts | None
     symmetries: Symmetries | None
     fraction: float
+    model: str
     redundancy: float
+    complexity: Complexity | None
     outlook: Outlook
     notes: tuple[str, ...]
     seconds: float
@@ -77,6 +86,10 @@ class Answer(Result):
     @property
     def enough(self) -> float | None:
         return self.outlook.enough
+
+    @property
+    def curve(self) -> ShareCurve | None:
+        return self.outlook.curve
 
     @property
     def probe(self) -> Probe | None:
@@ -94,6 +107,7 @@ class Answer(Result):
             "group": described,
             "unknown cells": self.prediction_in_words,
             "twins": wording.twins(self.redundancy, self.fraction),
+            "complexity": "" if self.complexity is None else self.complexity.words,
         }
         if self.symmetries is not None:
             found["symmetry"] = wording.structure(self.symmetries, self.variables)
@@ -132,8 +146,11 @@ class Answer(Result):
     def to_json(self) -> dict[str, Any]:
         """Every field under its own name, what the outlook rests on beside it, and what is predicted."""
         predicted = None if self.function.known is None else self.predicted
-        rests_on = {"expected_accuracy": self.expected, "enough": self.enough, "probe": self.probe}
-        return super().to_json() | plain_object(rests_on | {"predicted": predicted})
+        rests_on = {"expected_accuracy": self.expected, "enough": self.enough, "curve": self.curve, "probe": self.probe}
+        told = self.complexity and {
+            name: getattr(self.complexity, name) for name in ("value", "exact", "random", "words")
+        }
+        return super().to_json() | plain_object(rests_on | {"complexity": told, "predicted": predicted})
 
     def _repr_html_(self) -> str:
         families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
@@ -148,7 +165,10 @@ def classify(
     field: int | Field | None = None,
     fraction: float = 0.5,
     effort: float = EFFORT,
-    probe: bool = False,
+    model: str = "power",
+    probe: bool | None = None,
+    curve: bool = False,
+    measure: bool = True,
     progress: Progress | None = None,
 ) -> Answer:
     """Decide whether a function is h(g1(n1) + g2(n2)), and say what test accuracy is to be expected of it.
@@ -161,8 +181,12 @@ def classify(
         fraction: the share of the table that would be trained on.
         effort: how hard to try before the verdict is "unknown": counted in steps, not in seconds, so that the answer is
             the same on every machine. 1 is meant to be seconds of one core, whatever the shape; 10 ten times as much.
-        probe: whether to train one small network too, and to read what its training loss says.
-        progress: called while the probe trains.
+        model: the network that would be trained: "power" (two layers, x²), "mlp" or "transformer".
+        probe: whether to train one small network too, and to read what its training loss says; if not given, where
+            nothing else is known and it takes a few seconds.
+        curve: whether to tell what is expected at other shares of the table, too.
+        measure: whether to tell the complexity r of the table too, up to 64 × 64 cells, or of any group.
+        progress: called while the probe trains and the curve is found.
 
     Returns:
         An `Answer`: `.verdict`, `.witness`, `.obstruction`, `.expected`, …
@@ -179,23 +203,23 @@ def classify(
     started = time.perf_counter()
     if not 0 < fraction < 1:
         raise InputError(f"the training fraction must lie between 0 and 1, got {fraction}; give 0.5, for example")
+    if model not in MODEL_NAMES:
+        raise InputError(f"what to expect is known of the models {', '.join(MODEL_NAMES)}, got {model!r}")
     asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
     small = asked.known is None and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
     symmetric = symmetries(asked.table, asked.modulus) if small else None
-    expected = expected_from_table(
-        asked.table,
-        asked.modulus,
-        fraction=fraction,
-        found=found,
-        characters=symmetric.characters if symmetric else None,
-    )
+    expected = expected_from_table(asked.table, asked.modulus, fraction=fraction, model=model)
     closed = None
     if found.witness is not None and found.witness.cyclic and asked.modulus is not None:
         closed = disguise(found.witness, asked.indices, asked.modulus)
     known = None if asked.known is None else asked.known_cells
-    trained = probe_function(asked, fraction=fraction, progress=progress) if probe else None
-    ahead = outlook(expected, enough(asked.table, asked.modulus, found), fraction, trained)
+    share = enough(asked.table, asked.modulus, found) if model == "power" else None
+    shares = share_curve(asked.table, asked.modulus, model, progress=progress) if curve else None
+    ahead = outlook(expected, share, fraction, curve=shares)
+    if probe or (probe is None and ahead.outcome == "unknown" and model == "power" and is_quick(asked, fraction)):
+        trained = probe_function(asked, fraction=fraction, progress=progress)
+        ahead = outlook(expected, share, fraction, trained, shares)
     return Answer(
         answer=(
             f"{asked.title} {wording.what_it_is(found, closed, known, asked.expression)}.",
@@ -215,11 +239,27 @@ def classify(
         group_facts=facts_of(found.witness),
         symmetries=symmetric,
         fraction=fraction,
+        model=model,
         redundancy=found.redundancy,
+        complexity=measured(asked) if measure else None,
         outlook=ahead,
         notes=found.notes,
         seconds=time.perf_counter() - started,
     )
+
+
+def measured(function: Function) -> Complexity | None:
+    """How simple the table is, where it takes no more than a second to know."""
+    if len(function.sizes) != 2 or max(*function.sizes, function.values) > LARGEST_COMPLEX:
+        return None
+    small = max(*function.sizes, function.values) <= LARGEST_MEASURED
+    return complexity_of(function) if small or group_ratio(function.table, function.values) is not None else None
+
+
+def is_quick(function: Function, fraction: float) -> bool:
+    """Whether a probe takes a few seconds."""
+    values = function.modulus or int(function.table.max()) + 1
+    return fraction * float((function.table >= 0).sum()) * values <= PROBE_WORK
 
 
 def facts_of(witness: Witness | None) -> GroupFacts | None:

@@ -1,10 +1,12 @@
 """Whether a network will learn a function from part of its table: one decision, of which every sentence is made.
 
-Three witnesses are heard. The trainings most like it (`loss_law.from_table`) tell the accuracy to expect; the law of
-shares (`loss_law.fraction_law`) tells from which share of the table on half of all trainings reach 99 %; a probe is one
+Three witnesses are heard. The law of tables (`loss_law.from_table`) tells the accuracy to expect; the law of shares
+(`loss_law.fraction_law`) tells from which share of the table on half of all trainings reach 99 %; a probe is one
 network that was trained. Half of them reach 99 % just where the accuracy to expect, which is a median, is 99 % or more.
-So where the first two disagree the share is not told, since the accuracy is about this very table; where only the
-second is known, it alone decides; and a probe that left the interval is told as such.
+So where the first two disagree the share is not told, since the accuracy is about this very table, nor is a larger
+share where nearly all is expected from this one; where only the second is known, it alone decides; where neither is,
+the probe does; and a probe that left the interval is told as such. A curve over shares, where it was asked for, stands
+for the second.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ from modgrok.answers.probe import Probe
 from modgrok.base.results import Result, percent
 from modgrok.loss_law.expectation import Expectation, span_text
 from modgrok.loss_law.fraction_law import GROKKED, fraction_law
+from modgrok.loss_law.share_curve import ShareCurve
 
 WIDE = 0.6
 """An interval that tells no more than that some networks learn a function and others do not."""
@@ -31,6 +34,7 @@ LEADS = {
     "hardly": "A network will hardly learn it from {part}",
     "open": "It is open whether a network learns it from {part}",
     "too little": "A network will hardly learn all of it from {part}",
+    "probed": "A probe, one small network, has tried {part}",
     "unknown": "Whether a network learns it from {part} is not known",
 }
 """What each outcome is called in a sentence."""
@@ -42,7 +46,8 @@ class Outlook(Result):
 
     `outcome` is one of `LEADS`, `because` where that comes from, and `advice` what to do, empty where nothing is to be
     done. `expected` has the numbers, None where no trainings are like it; `enough` is the share of the table from which
-    on half of all trainings grok, None where that is not known or `expected` says otherwise.
+    on half of all trainings grok, None where that is not known or `expected` says otherwise; `curve` has what is
+    expected at other shares, where that was asked.
     """
 
     outcome: str
@@ -52,15 +57,19 @@ class Outlook(Result):
     expected: Expectation
     enough: float | None
     probe: Probe | None
+    curve: ShareCurve | None = None
 
     @property
     def text(self) -> str:
         """The decision in sentences; the advice is another."""
-        return " ".join(filter(None, (self.lead, self.of_the_probe, self.of_the_share, self.of_the_number)))
+        parts = (self.lead, self.of_the_probe, self.of_the_share, self.of_the_curve, self.of_the_number)
+        return " ".join(filter(None, parts))
 
     @property
     def lead(self) -> str:
         said = LEADS[self.outcome].format(part=share_text(self.fraction))
+        if self.outcome == "probed":
+            return f"{said}, for which no accuracy is to be expected: {self.because}."
         if self.outcome == "unknown":
             if self.enough is not None:
                 said = f"Whether so little as {share_text(self.fraction)} is enough was not measured"
@@ -87,7 +96,8 @@ class Outlook(Result):
             denied = (self.reached >= GROKKED) != (self.outcome == "learned")
             beside = ("less" if self.outcome == "learned" else "more") if denied else ""
         than = f", {beside} than was to be expected" if beside else ""
-        return f"The probe, one small network, got {percent(self.reached, 1)} of them right{than}."
+        who = "It" if self.outcome == "probed" else "The probe, one small network,"
+        return f"{who} got {percent(self.reached, 1)} of them right{than}."
 
     @property
     def of_the_share(self) -> str:
@@ -97,9 +107,13 @@ class Outlook(Result):
         return f"It is expected to grok from about {percent(self.enough, 0)} of the table{less}."
 
     @property
+    def of_the_curve(self) -> str:
+        return "" if self.curve is None else f"{self.curve.text[:1].upper()}{self.curve.text[1:]}."
+
+    @property
     def of_the_number(self) -> str:
         """Why there is no closer number, where the law of shares alone has decided."""
-        told = self.expected.covered or self.outcome == "unknown"
+        told = self.expected.covered or self.outcome in ("unknown", "probed")
         return "" if told else f"No closer number is known: {self.expected.reason}."
 
     @property
@@ -107,6 +121,8 @@ class Outlook(Result):
         """The accuracy to expect in a few words."""
         if self.expected.covered or self.outcome == "unknown":
             return self.expected.text
+        if self.outcome == "probed":
+            return f"not known, {percent(self.reached, 0)} by a probe"
         return f"{percent(GROKKED, 0)} or more" if self.outcome == "learned" else f"below {percent(GROKKED, 0)}"
 
     def summary(self) -> str:
@@ -117,21 +133,35 @@ class Outlook(Result):
         return {name: getattr(self, name) for name in ("outcome", "because", "advice")}
 
 
-def outlook(expected: Expectation, share: float | None, fraction: float, probe: Probe | None = None) -> Outlook:
+def outlook(
+    expected: Expectation,
+    share: float | None,
+    fraction: float,
+    probe: Probe | None = None,
+    curve: ShareCurve | None = None,
+) -> Outlook:
     """What the accuracy to expect, the share that is enough and a probe say together."""
-    enough = share if share is not None and agrees(share, expected, fraction) else None
+    told = share is not None and curve is None and agrees(share, expected, fraction)
+    enough = share if told else None
     outcome, because = outcome_of(expected, enough, fraction)
+    if outcome == "unknown" and probe is not None and probe.test_accuracy is not None:
+        outcome = "probed"
     advice = ""
     if outcome == "unknown" and probe is None:
         advice = "a probe trains one small network on it and sees (--probe)"
     elif outcome != "learned" and enough is not None and enough > fraction:
         advice = f"train on more than {percent(enough, 0)} of the table"
-    return Outlook(outcome, because, advice, fraction, expected, enough, probe)
+    return Outlook(outcome, because, advice, fraction, expected, enough, probe, curve)
 
 
 def agrees(share: float, expected: Expectation, fraction: float) -> bool:
-    """Whether half of the trainings reach 99 % by the one just where they do by the other, or one alone speaks."""
-    return expected.value is None or (share <= fraction) == (expected.value >= GROKKED)
+    """Whether half of the trainings reach 99 % by the one just where they do by the other, or one alone speaks.
+
+    A larger share than asked is no news where nearly all is expected from this one.
+    """
+    if expected.value is None:
+        return True
+    return expected.value >= GROKKED if share <= fraction else expected.value < SURE
 
 
 def outcome_of(expected: Expectation, enough: float | None, fraction: float) -> tuple[str, str]:

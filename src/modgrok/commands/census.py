@@ -35,7 +35,6 @@ modgrok census PLAN [--out DIR] [--ray WHERE] [--part K/N]
        modgrok census annotate DIR
        modgrok census report DIR [--out DIR]
        modgrok census fit DIR [--out FILE]
-       modgrok census neighbours DIR [--out DIR]
        modgrok census fractions DIR [--out DIR]
        modgrok census query DIR SQL"""
 
@@ -47,12 +46,11 @@ what it does:
               it at its end)
   report      write tables and figures into DIR/report or --out
   fit         fit the loss law; into DIR/calibration.json or --out
-  neighbours  fit what classify expects of a table; into DIR or --out (*)
   fractions   fit how much of a table is enough for functions in the class, and
               draw phase diagrams; into DIR or --out (*)
   query       ask the table `census` in SQL: one row for each network and
               measured step
-(*) only in a clone of the repository, which has the studies behind these laws
+(*) only in a clone of the repository, which has the study behind this law
 """
 
 SHARED = {"folder": "of the census"} | FILES_KEY | SECONDS_KEY
@@ -101,19 +99,6 @@ KEYS = {
         "predictors": keys_in(PredictorError, "what tells the accuracy, best first: "),
     },
     "fit": SHARED | LAW | PROVENANCE_KEY,
-    "neighbours": SHARED
-    | {
-        "made_by": "the command",
-        "networks": "trainings that expectations are read off",
-        "modulus_range": "the least and the largest",
-        "fraction_range": "the least and the largest",
-        "neighbours": "how many trainings a table is compared with",
-        "scales": "of the coordinates of a training",
-        "widened": "by how much intervals are, beyond the quantiles of the neighbours",
-        "reach": "the largest distance of a neighbour",
-        "error_held_out": "mean absolute errors where `tables`, `families` and `moduli` were held out",
-        "coverage": "shares of these that fell into their intervals",
-    },
     "fractions": SHARED
     | {
         "made_by": "the command",
@@ -134,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--out",
         type=Path,
         metavar="PATH",
-        help="where PLAN, report, fit, neighbours and fractions write; PLAN writes to census/ by default",
+        help="where PLAN, report, fit and fractions write; PLAN writes to census/ by default",
     )
     parser.add_argument("--part", metavar="K/N", help="PLAN: train slice K of N, without annotating")
     parser.add_argument("--ray", metavar="WHERE", help=f"PLAN: {WHERE}")
@@ -179,12 +164,6 @@ def annotated(args: argparse.Namespace, console: Console, folder: str) -> Result
         return annotate(folder, progress=progress)
 
 
-def fitted(args: argparse.Namespace, console: Console, folder: str) -> Result:
-    with progress_bar(console, "choosing scales") as progress:
-        found: Result = study("neighbourhood").neighbours(folder, args.out, progress=progress)
-        return found
-
-
 class Action(NamedTuple):
     """What the command does: the words that it takes, the options that mean something for it, and its function."""
 
@@ -197,7 +176,6 @@ ACTIONS = {
     "annotate": Action(("DIR",), (), annotated),
     "report": Action(("DIR",), ("out",), lambda args, _, folder: report(folder, args.out)),
     "fit": Action(("DIR",), ("out",), lambda args, _, folder: fit(folder, args.out)),
-    "neighbours": Action(("DIR",), ("out",), fitted),
     "fractions": Action(("DIR",), ("out",), lambda args, _, folder: study("fractions").fractions(folder, args.out)),
     "query": Action(("DIR", "SQL"), (), lambda args, _, folder, sql: query(folder, sql)),
 }

@@ -19,6 +19,7 @@ from modgrok.base.printing import facts_table
 from modgrok.base.progress import line_every_few_seconds, progress_bar
 from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function, structure_given
 from modgrok.inspection.wrapping import wrap
+from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
@@ -57,15 +58,20 @@ KEYS = {
     "pairs that the Fourier transform of its one-hot table needs; or `null`",
     "fraction": "share of the table that a network would train on",
     "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
+    "complexity": "of a table of two variables: r as `value`, in closed form where `exact`, beside that of a `random` "
+    "table of its size, and in `words`; `null` beyond 64 rows, unless the table is a group in disguise",
     "outlook": f"the decision behind the second string: `outcome` ({', '.join(LEADS)}), `because` (the reason) and "
     "`advice` (what to do, or empty)",
     "expected_accuracy": "expected test accuracy: `value`, and `low` and `high`, between which nine networks of ten "
     "lie (all `null` where no trainings are similar), `reason`, and `source` (`table`)",
+    "model": f"the network that would be trained: {', '.join(f'`{name}`' for name in MODEL_NAMES)}",
+    "curve": "with --curve: `shares`, and for each of them the keys of `expected_accuracy` as `expected`; `half` and "
+    "`whole`, the shares from which half of the unseen cells and 99 % of them are expected, or `null`; else `null`",
     "enough": "for a function in the class, the share of the table from which half of all trainings reach 99 %; "
     "`null` where that was not measured, where 0.9 is not enough, or where the expected accuracy disagrees",
-    "probe": "with --probe: the keys of `expected_accuracy`, with `source` `probe`, from the training loss of one "
-    "small network; its `train_loss`, the `test_accuracy` that it reached (both `null` for a table too large to train "
-    "on), `width`, `steps`, `fraction`, `seconds`; or `null`",
+    "probe": "with --probe, or where nothing else is known and it takes seconds: the keys of `expected_accuracy`, with "
+    "`source` `probe`, from the training loss of one small network; its `train_loss`, the `test_accuracy` that it "
+    "reached (both `null` for a table too large to train on), `width`, `steps`, `fraction`, `seconds`; or `null`",
     "notes": "sentences on families that could not be decided as usual",
     "seconds": "time taken",
 }
@@ -96,7 +102,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="show the witness, why each other family does not fit, and symmetries of the table",
     )
-    parser.add_argument("--probe", action="store_true", help="also train one small network, and see how much it learns")
+    parser.add_argument(
+        "--model",
+        choices=tuple(MODEL_NAMES),
+        default="power",
+        help="the network that would be trained: power is the two-layer x² network (default power)",
+    )
+    parser.add_argument(
+        "--curve",
+        nargs="?",
+        const="curve",
+        metavar="STEM",
+        help="also tell what to expect at other shares of the table, and draw it to STEM.png and STEM.svg (curve.png)",
+    )
+    parser.add_argument(
+        "--probe",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="also train one small network, and see how much it learns (by default where nothing else is known and it "
+        "takes a few seconds)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> Answer:
@@ -105,14 +130,22 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
     else:
         function = read_function(given_function(args, "classify"), args.mod, **structure_given(args), at_least=2)
     deciding = line_every_few_seconds(console, lambda: f"deciding {function.title}")
-    with progress_bar(console, "probing") if args.probe else deciding as progress:
+    words = "probing" if args.probe else "expecting"
+    with progress_bar(console, words) if args.probe or args.curve else deciding as progress:
         answer = classify(
             function,
             fraction=args.fraction,
             effort=args.effort,
+            model=args.model,
             probe=args.probe,
+            curve=args.curve is not None,
             progress=progress,
         )
+    if answer.curve is not None:
+        from modgrok.figures.shares import curve_figure  # with matplotlib: nobody else waits for it
+        from modgrok.figures.style import save_figure
+
+        save_figure(curve_figure(answer.curve, function.title, args.model, args.fraction), args.curve)
     if args.certificate:
         write_certificate(args.certificate, function, [(found.family, found.verdict) for found in answer.families])
     return answer
@@ -145,6 +178,8 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
         facts.pop("symmetry", None)
         if not answer.redundancy:
             facts.pop("twins", None)  # there are none
+    if args.curve is not None:
+        facts["drawn in"] = f"{args.curve}.png, {args.curve}.svg"
     if args.certificate:
         facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"
     hint = "" if args.proof or args.certificate else "; witness and proofs: --proof, or --certificate FILE"

@@ -10,7 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
-from modgrok.answers.classifying import classify
+from modgrok.answers.classifying import Answer, classify
 from modgrok.base import interrupts
 from modgrok.base.errors import InputError
 from modgrok.base.printing import visible
@@ -21,6 +21,7 @@ from modgrok.experiments.sweep_result import Sweep
 from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
 from modgrok.inspection.group_view import group_view
 from modgrok.inspection.order import group_of_word
+from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
 from modgrok.training.ensemble import check_memory
@@ -139,6 +140,12 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
     return config, args.out or default_folder(config)
 
 
+def asked_about(config: TrainConfig) -> Answer:
+    """What `classify` says of a training's function, share and model."""
+    model = config.model if config.model in MODEL_NAMES else "power"
+    return classify(config.function, fraction=config.fraction, effort=ASKED, model=model, probe=False, measure=False)
+
+
 def csv_rows(result: Run | Sweep) -> list[dict[str, Any]]:
     """A row for each measured step; of a sweep, for each training."""
     if isinstance(result, Sweep):
@@ -154,7 +161,7 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
     if told is not None:
         console.print(told.text, style="bold")
         if told.outcome == "memorised" and config.function.cells <= LARGEST_ASKED:
-            say(console, " ".join(classify(config.function, fraction=config.fraction, effort=ASKED).answer))
+            say(console, " ".join(asked_about(config).answer))
     say(console, f"{result.title}, {result.about}, step {result.step}, {result.steps_per_second:.1f} steps/s")
     say_read_as(console, config.function)
     console.print(numbers_table(final, {"train": result.memorised_at, "test": result.grokked_at}))

@@ -193,7 +193,7 @@ def verdict(params: Params) -> dict[str, Any]:
 
 
 def verdict_on(found: Function, fraction: float) -> dict[str, Any]:
-    answer = classify(found, fraction=fraction)
+    answer = classify(found, fraction=fraction, probe=False, measure=False)
     return {
         **answer.to_json(),
         "expected_text": answer.outlook.accuracy,

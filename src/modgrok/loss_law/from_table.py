@@ -1,11 +1,12 @@
-"""The test accuracy to expect from part of a table, without any training: what the trainings most like it reached.
+"""The test accuracy to expect from part of a table, without any training: a smooth law fitted to two censuses.
 
-A census has trained a hundred thousand networks, most at the settings that `train` has by default, on tables from sums
-to noise. Each is a point: how large its table is and how much of it was trained on, how complex it is, how far equal
-rows and columns and symmetries give it away, how many values it takes, whether it is in the class. A new table is asked
-what the points nearest to it reached: their median is the accuracy to expect, and the interval between two of their
-quantiles, widened until nine in ten held-out tables fall into theirs, says how sure that is. Where even the nearest
-points are far, there is no answer. `censuses.neighbourhood` chooses the scales of the coordinates and measures errors.
+Networks of three architectures were trained at the default settings on tables of five dozen kinds, from sums to noise.
+What each reached on the cells that it had not seen is a function of few numbers of the table and the share: how far the
+table completes itself by a simple tensor and by a vote (`separable.measures.completion`), what equal rows and columns
+give away (`redundancy`, `permuted_redundancy`), what the commonest value does, its side, how many values it
+effectively takes, whether it is symmetric. The law is a mean of small networks from these numbers to three quantiles,
+each fitted without a quarter of the kinds: where they disagree the interval is wider, and where they disagree much
+there is no number. `studies.table_law` fits them, and measures the errors on kinds that were left out.
 """
 
 from __future__ import annotations
@@ -14,206 +15,226 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import as_file, files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
-from modgrok.base.files import read_json
 from modgrok.base.results import percent
-from modgrok.base.stores import read_columns
-from modgrok.loss_law.expectation import INTERVAL, Expectation, not_covered
-from modgrok.separable.classification import Classification, dependent_axes
-from modgrok.separable.measures.complexity import effective_rank, entropy, orbit_redundancy, permuted_redundancy
+from modgrok.base.stores import open_tensors
+from modgrok.loss_law.expectation import Expectation, not_covered
+from modgrok.separable import redundancy
+from modgrok.separable.classification import dependent_axes
+from modgrok.separable.measures.completion import completion, vote
+from modgrok.separable.measures.complexity import entropy, permuted_redundancy
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+FILE = "table_law.safetensors"
+MODEL_NAMES = {"power": "x² network", "mlp": "MLP", "transformer": "transformer"}
+"""The architectures of which the law knows, as `train` calls them, and in words."""
+EDGE = 0.01
+"""Shares are compared by their logits, which end here."""
+BEYOND, SLOPE = 0.02, 0.01
+"""Quantiles are stretched by the first on both sides and clipped, so that they reach 0 and 1; the second is the slope
+that a clipped quantile keeps while the law is fitted."""
 
-COORDINATES = (
-    "size",
-    "evidence",
-    "complexity",
-    "characters",
-    "redundancy",
-    "permuted_redundancy",
-    "orbit_redundancy",
-    "variety",
-    "in_class",
-)
-LAW, POINTS = "table_law.json", "trainings.parquet"
-"""What `modgrok census neighbours` writes, and the package ships."""
+Rows = Float[np.ndarray, "*row"]
 
 
 class TableFacts(NamedTuple):
-    """What the coordinates are made of; numbers for one table, or columns for the rows of a census."""
+    """What the law is asked about: numbers of one table and share, or columns for the rows of a census."""
 
-    modulus: ArrayLike | None
-    fraction: ArrayLike
-    in_class: ArrayLike
-    effective_rank: ArrayLike
-    characters: ArrayLike | None
+    completion: ArrayLike
+    vote: ArrayLike
     redundancy: ArrayLike
     permuted_redundancy: ArrayLike
-    orbit_redundancy: ArrayLike
-    entropy: ArrayLike
-
-
-def coordinates(facts: TableFacts) -> Float[np.ndarray, "*row coordinate"]:
-    """The place of a training among all others, before scaling, in the order of `COORDINATES`.
-
-    `evidence` is the logarithm of how many trained cells there are for each row and column; a table in the class has
-    no complexity, whatever its effective rank; `characters` and `variety` are logarithms to base p, of how many
-    frequencies the table needs for each row, and of how many values it effectively takes.
-    """
-    modulus, fraction, in_class, rank, characters, *redundancies, bits = (np.asarray(x, float) for x in facts)
-    digits = np.log2(modulus)
-    columns = (
-        digits,
-        np.log2(fraction * modulus / 2),
-        np.where(in_class > 0, 0.0, np.sqrt(rank)),
-        np.log2(np.maximum(characters * modulus, 1.0)) / digits,
-        *redundancies,
-        bits / digits,
-        in_class,
-    )
-    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+    guess: ArrayLike
+    variety: ArrayLike
+    symmetric: ArrayLike
+    side: ArrayLike
+    fraction: ArrayLike
 
 
 @dataclass(frozen=True)
-class TableLaw:
-    """How expectations are read off the trainings.
+class ModelLaw:
+    """What the law is for one architecture.
 
-    `scales` of the coordinates; `neighbours`, how many points are asked; `widened`, by how much their quantiles are;
-    `reach`, the largest distance of a neighbour. `error_held_out` are mean absolute errors on tables, families and
-    moduli that were held out, and `coverage` the shares of them that fell into their intervals.
+    Intervals move out by `widened` times how far the members disagree; above `reach` there is no number. `error` is
+    the mean absolute error of the expected accuracy, and `coverage` the share of trainings in their intervals, both on
+    `networks` trainings of kinds (or tables) that the members asked were not fitted to.
     """
 
-    made_by: str
     networks: int
-    modulus_range: tuple[int, int]
-    fraction_range: tuple[float, float]
-    neighbours: int
-    scales: tuple[float, ...]
+    steps: int
     widened: float
     reach: float
-    error_held_out: Mapping[str, float]
+    error: Mapping[str, float]
     coverage: Mapping[str, float]
 
 
 @dataclass(frozen=True)
-class Trainings:
-    """The points: scaled coordinates of every training, and the test accuracy that it reached."""
+class TableLaw:
+    """Weights of the members, with the range of sides and shares that they were fitted to."""
 
-    law: TableLaw
-    points: Float[np.ndarray, "row coordinate"]
-    accuracy: Float[np.ndarray, "row"]
+    made_by: str
+    side_range: tuple[int, int]
+    fraction_range: tuple[float, float]
+    models: Mapping[str, ModelLaw]
+    centre: Float[np.ndarray, "input"]
+    scale: Float[np.ndarray, "input"]
+    weights: Mapping[str, np.ndarray]
 
-    def nearest(
-        self, place: Float[np.ndarray, "coordinate"]
-    ) -> tuple[Float[np.ndarray, "neighbour"], Float[np.ndarray, "neighbour"]]:
-        """Distances and accuracies of the points nearest to a place, the nearest first."""
-        squares = np.square(self.points - place * np.array(self.law.scales)).sum(axis=1)
-        found = np.argpartition(squares, self.law.neighbours - 1)[: self.law.neighbours]
-        found = found[np.argsort(squares[found], kind="stable")]
-        return np.sqrt(squares[found]), self.accuracy[found]
+    def quantiles(self, facts: TableFacts, model: str) -> Float[np.ndarray, "member *row quantile"]:
+        """The lower end, the median and the upper end that each member expects."""
+        asked = (inputs(facts, model) - self.centre) / self.scale
+        return np.stack([forward(one, asked) for one in members(self.weights)])
+
+
+def members(weights: Mapping[str, Any]) -> list[dict[str, Any]]:
+    count = len(next(iter(weights.values())))
+    return [{name: tensor[k] for name, tensor in weights.items()} for k in range(count)]
+
+
+def inputs(facts: TableFacts, model: str) -> Float[np.ndarray, "*row input"]:
+    """What a member sees; shares as logits, where small differences near 0 and 1 count."""
+    completed, voted, twins, permuted, guess, variety, symmetric, side, fraction = (np.asarray(x, float) for x in facts)
+    columns = (
+        *(logit(x) for x in (completed, voted, twins, permuted, guess, fraction)),
+        completed,
+        voted,
+        variety,
+        symmetric,
+        np.log2(side),
+        float(model == "mlp"),
+        float(model == "transformer"),
+    )
+    return np.stack(np.broadcast_arrays(*columns), axis=-1)
+
+
+def logit(share: Rows) -> Rows:
+    clipped = np.clip(share, EDGE, 1 - EDGE)
+    return np.asarray(np.log(clipped / (1 - clipped)))
+
+
+def forward(weights: Mapping[str, Any], x: Any, xp: Any = np) -> Any:
+    """Two layers of tanh, and three outputs: the median's logit, and how far below and above it the ends are.
+
+    `xp` is NumPy, or jax.numpy where the law is fitted.
+    """
+
+    def affine(x: Any, layer: str) -> Any:
+        found = x @ weights[f"w{layer}"]
+        return found + xp.broadcast_to(weights[f"b{layer}"], found.shape)
+
+    out = affine(xp.tanh(affine(xp.tanh(affine(x, "1")), "2")), "3")
+    down, middle, up = out[..., 0], out[..., 1], out[..., 2]
+    logits = xp.stack([middle - xp.logaddexp(down, 0.0), middle, middle + xp.logaddexp(up, 0.0)], axis=-1)
+    stretched = (1 + 2 * BEYOND) * (0.5 + 0.5 * xp.tanh(logits / 2)) - BEYOND
+    clipped = xp.clip(stretched, 0.0, 1.0)
+    return clipped + SLOPE * (stretched - clipped)
 
 
 @lru_cache(maxsize=1)
-def trainings() -> Trainings:
-    """The trainings that the package ships."""
-    folder = files("modgrok.loss_law")
-    with as_file(folder / LAW) as path:
-        law = table_law(read_json(path))
-    with as_file(folder / POINTS) as path:
-        columns = point_columns()
-        stored = read_columns(path, columns, f"`{law.made_by}` makes it", filled=columns.names)
-    facts = TableFacts(*(stored[name] for name in TableFacts._fields))
-    return Trainings(law, coordinates(facts) * np.array(law.scales), stored["test_accuracy"].astype(float))
-
-
-def point_columns() -> pa.Schema:
-    import pyarrow as pa
-
-    numbers = dict.fromkeys((*TableFacts._fields, "test_accuracy"), pa.float32())
-    return pa.schema(numbers | {"modulus": pa.int16(), "in_class": pa.bool_()})
-
-
-def table_law(stored: Mapping[str, Any]) -> TableLaw:
-    pairs = {name: tuple(stored[name]) for name in ("modulus_range", "fraction_range", "scales")}
-    return TableLaw(**{**stored, **pairs})
+def table_law() -> TableLaw:
+    """The law that the package ships."""
+    with as_file(files("modgrok.loss_law") / FILE) as path, open_tensors(path, "a law of tables") as file:
+        tensors = {name: file(name) for name in sorted(file.names)}
+        about = file.about["law"]
+    models = {name: ModelLaw(**found) for name, found in about.pop("models").items()}
+    (low, high), (first, last) = about["side_range"], about["fraction_range"]
+    centre, scale = (tensors.pop(name) for name in ("centre", "scale"))
+    return TableLaw(about["made_by"], (low, high), (first, last), models, centre, scale, tensors)
 
 
 def expected_from_table(
-    table: Int[np.ndarray, "p ..."],
-    modulus: int | None,
-    *,
-    fraction: float,
-    found: Classification,
-    characters: float | None,
+    table: Int[np.ndarray, "n1 ..."], values: int | None, *, fraction: float, model: str = "power"
 ) -> Expectation:
-    """The test accuracy to expect of a network that trains on `fraction` of the table at the default settings."""
-    known = trainings()
-    if reason := why_no_table(table, modulus, fraction, known.law):
+    """The test accuracy to expect of a network that trains on `fraction` of the known cells of a table.
+
+    Unknown cells are negative. What counts is how many cells are seen: a table of which half is known is asked like a
+    whole one of which half as much is trained on.
+    """
+    law = table_law()
+    if reason := why_no_table(table, values, fraction, model, law):
         return not_covered(reason, "table")
-    in_class = found.witness is not None and found.witness.cyclic  # the census asked for cyclic groups alone
-    facts = TableFacts(
-        modulus=modulus,
-        fraction=fraction,
-        in_class=in_class,
-        effective_rank=0.0 if in_class else effective_rank(table),
-        characters=characters,
-        redundancy=found.redundancy,
-        permuted_redundancy=permuted_redundancy(table, fraction),
-        orbit_redundancy=orbit_redundancy(table, fraction),
-        entropy=entropy(table),
+    assert values is not None, "a table that is covered is square"
+    return expected_by(law, facts_of(table, values, fraction), model)
+
+
+def facts_of(table: Int[np.ndarray, "n n"], values: int, fraction: float) -> TableFacts:
+    """The numbers of a table and a share; no row is sure to equal another where cells are unknown."""
+    known = table[table >= 0]
+    completed, voted = completion(table, values, fraction), vote(table, values, fraction)
+    assert completed is not None and voted is not None, "some known cells are left to judge"
+    whole = len(known) == table.size
+    return TableFacts(
+        completion=completed,
+        vote=voted,
+        redundancy=redundancy(table, fraction) if whole else 0.0,
+        permuted_redundancy=permuted_redundancy(table, fraction) if whole else 0.0,
+        guess=np.bincount(known).max() / len(known),
+        variety=entropy(known) / np.log2(values),
+        symmetric=float((table == table.T).all()),
+        side=values,
+        fraction=fraction * len(known) / table.size,
     )
-    guess = float(np.bincount(table.ravel()).max() / table.size)
-    return expected_at(coordinates(facts), known, guess)
 
 
-def expected_at(place: Float[np.ndarray, "coordinate"], known: Trainings, guess: float) -> Expectation:
-    """What the nearest trainings reached. Less than always guessing the commonest value is not to be expected, though
-    single networks get there, so the interval may begin below it."""
-    distance, accuracy = known.nearest(place)
-    if distance[-1] > known.law.reach:
+def expected_by(law: TableLaw, facts: TableFacts, model: str) -> Expectation:
+    """What the members say together."""
+    low, value, high, apart = (float(x) for x in told(law, facts, model))
+    known = law.models[model]
+    if apart > known.reach:
         return not_covered(
-            f"no trainings of the census are enough like this one (the nearest {known.law.neighbours} are up to "
-            f"{distance[-1]:.1f} away, and {known.law.reach:.1f} is the limit)",
+            "no trainings of the census are enough like this one (laws that were fitted without some of its kinds of "
+            f"tables differ by {percent(apart, 0)} here, and {percent(known.reach, 0)} is the limit)",
             "table",
         )
-    low, median, high = np.quantile(accuracy, (INTERVAL[0], 0.5, INTERVAL[1]))
-    ends = (low - known.law.widened, median, high + known.law.widened)
-    low, value, high = (float(np.clip(x, least, 1)) for x, least in zip(ends, (0, guess, guess), strict=True))
-    reached = f"{percent(float(median), 0)} or more" if median < 1 else "all"
     reason = (
-        f"of the {known.law.neighbours} trainings most like this one, among the census's {known.law.networks:,} at the "
-        f"default settings, half reached {reached} of the cells that they had not seen"
+        f"from how well such a part of the table tells the rest, by {known.networks:,} trainings of "
+        f"{MODEL_NAMES[model]}s at the default settings; on kinds of tables that it had not seen this law was off by "
+        f"{percent(known.error['kinds'], 0)} of the cells"
     )
-    if median < guess:
-        reason += f", but the commonest value alone stands in {percent(guess, 0)}"
     return Expectation(value, low, high, reason, "table")
 
 
-def why_no_table(table: Int[np.ndarray, "p ..."], modulus: int | None, fraction: float, law: TableLaw) -> str:
+def told(law: TableLaw, facts: TableFacts, model: str) -> Float[np.ndarray, "4 *row"]:
+    """Lower end, expected accuracy, upper end, and how far the members disagree."""
+    found = law.quantiles(facts, model)
+    apart = found[..., 1].std(axis=0)
+    low, value, high = np.moveaxis(found.mean(axis=0), -1, 0)
+    outwards = law.models[model].widened * apart
+    value = np.clip(value, 0.0, 1.0)
+    ends = np.clip(low - outwards, 0.0, value), np.clip(high + outwards, value, 1.0)
+    return np.stack([ends[0], value, ends[1], apart])
+
+
+def why_no_table(
+    table: Int[np.ndarray, "n1 ..."], values: int | None, fraction: float, model: str, law: TableLaw
+) -> str:
     """What puts a table outside the trainings, after what these cover; empty if nothing does."""
-    (low, high), (first, last) = law.modulus_range, law.fraction_range
+    (low, high), (first, last) = law.side_range, law.fraction_range
     dependent = dependent_axes(table)
+    known = int((table >= 0).sum())
+    seen = fraction * known / table.size
     if table.ndim > 2:
         this = f"this one has {table.ndim} variables"
-    elif (table < 0).any():
-        this = "cells of this one are unknown"
-    elif modulus is None:
-        this = "here rows, columns and values differ in number"
     elif len(dependent) < 2:
         this = "this one depends on one variable" if dependent else "this one is constant"
-    elif not low <= modulus <= high:
-        this = f"here the modulus is {modulus}"
-    elif not first <= fraction <= last:
-        this = f"here the share is {fraction:g}"
+    elif values is None or table.shape != (values, values):
+        this = "here rows, columns and values differ in number"
+    elif not low <= values <= high:
+        this = f"here the modulus is {values}"
+    elif not first <= seen <= last:
+        this = f"here the share is {seen:.3g}"
+    elif round(fraction * known) == known:
+        this = "here no known cell would be left to test"
+    elif model not in law.models:
+        this = f"this model is {model}"
     else:
         return ""
+    models = ", ".join(MODEL_NAMES[name] for name in law.models)
     return (
-        f"that was measured for functions of two variables modulo {low} to {high} and shares from {first:g} to "
-        f"{last:g} of the table; {this}"
+        f"that was measured for functions of two variables with {low} to {high} values and shares from {first:g} to "
+        f"{last:g} of the table, and for models of these kinds: {models}; {this}"
     )

@@ -289,8 +289,9 @@ def work_in_turns(questions: Sequence[Question], steps: int) -> None:
 
 
 def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
-    """The axes along which the values change: the variables that the function depends on."""
-    return tuple(axis for axis in range(table.ndim) if (table != table.take([0], axis)).any())
+    """The axes along which the known values change: the variables that the function depends on."""
+    highest = np.where(table < 0, table.max(initial=0) + 1, table)  # for the least of the known ones
+    return tuple(axis for axis in range(table.ndim) if (table.max(axis) > highest.min(axis)).any())
 
 
 def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) -> Int[np.ndarray, "p ..."]:

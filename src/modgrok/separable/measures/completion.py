@@ -24,7 +24,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.separable.measures.nuclear import Atoms, OneHot, no_atoms, power_iterations, random_directions, swept
+from modgrok.separable.measures.nuclear import (
+    Atoms,
+    OneHot,
+    in_one_thread,
+    no_atoms,
+    power_iterations,
+    random_directions,
+    swept,
+)
 
 Table = Int[np.ndarray, "n1 n2"]
 Cells = tuple[Int[np.ndarray, "cell"], Int[np.ndarray, "cell"]]
@@ -113,7 +121,8 @@ def judged(
     """How many of the unseen cells are guessed right, over random splits; None where all cells are seen."""
     right, count = 0, 0
     for split, (part, cells) in enumerate(splits(table, share, seed)):
-        right += int((guess(part, cells, split) == table[cells]).sum())
+        with in_one_thread():
+            right += int((guess(part, cells, split) == table[cells]).sum())
         count += len(cells[0])
         if count >= CELLS_JUDGED:
             break

@@ -27,8 +27,10 @@ with those of X, again after every sweep, and Y is 0 there.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -168,6 +170,22 @@ def with_new_atoms(tensor: OneHot, found: Atoms, level: float, most: int, rng: G
     return joined.chosen(np.sort(np.argsort(-joined.weights, kind="stable")[:most])), len(first)
 
 
+@lru_cache(maxsize=1)
+def libraries() -> Any:
+    """Who sets the threads of NumPy's library; None where nobody can."""
+    try:
+        from threadpoolctl import ThreadpoolController
+    except ImportError:
+        return None
+    return ThreadpoolController()
+
+
+def in_one_thread() -> AbstractContextManager[object]:
+    """Matrices of some hundred rows gain nothing by threads, which wait for each other where others work too: on a
+    busy machine of two cores ten times as long as the work takes."""
+    return nullcontext() if libraries() is None else libraries().limit(limits=1, user_api="blas")
+
+
 def swept(tensor: OneHot, found: Atoms, level: float) -> Atoms:
     """One sweep of penalised least squares: directions and weights of all atoms, mode after mode.
 
@@ -249,7 +267,8 @@ def estimate(tensor: OneHot, *, seed: int = 0) -> Estimate:
     Where the atoms of a table do not fit, near random ones, D is too large at the levels that follow, and is not
     passed on the way; the shrunk norm is used if it is larger.
     """
-    history = levels(tensor, seed=seed)
+    with in_one_thread():
+        history = levels(tensor, seed=seed)
     below = max(level.dual / max(level.height, level.level) for level in history)
     duals = [level.dual / level.level for level in history]
     roomy = sum(not level.full for level in history)
