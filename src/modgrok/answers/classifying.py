@@ -147,8 +147,12 @@ class Answer(Result):
         """Every field under its own name, what the outlook rests on beside it, and what is predicted."""
         predicted = None if self.function.known is None else self.predicted
         rests_on = {"expected_accuracy": self.expected, "enough": self.enough, "curve": self.curve, "probe": self.probe}
-        told = self.complexity and {
-            name: getattr(self.complexity, name) for name in ("value", "exact", "random", "words")
+        simple = self.complexity
+        told = simple and {
+            "value": simple.value,
+            "is_exact": simple.exact,
+            "random": simple.random,
+            "words": simple.words,
         }
         return super().to_json() | plain_object(rests_on | {"complexity": told, "predicted": predicted})
 

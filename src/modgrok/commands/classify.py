@@ -58,8 +58,8 @@ KEYS = {
     "pairs that the Fourier transform of its one-hot table needs; or `null`",
     "fraction": "share of the table that a network would train on",
     "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
-    "complexity": "of a table of two variables: r as `value`, in closed form where `exact`, beside that of a `random` "
-    "table of its size, and in `words`; `null` beyond 64 rows, unless the table is a group in disguise",
+    "complexity": "of a table of two variables: r as `value`, in closed form where `is_exact`, beside that of a "
+    "`random` table of its size, and in `words`; `null` beyond 64 rows, unless the table is a group in disguise",
     "outlook": f"the decision behind the second string: `outcome` ({', '.join(LEADS)}), `because` (the reason) and "
     "`advice` (what to do, or empty)",
     "expected_accuracy": "expected test accuracy: `value`, and `low` and `high`, between which nine networks of ten "
