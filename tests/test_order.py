@@ -9,11 +9,21 @@ import numpy as np
 import pytest
 
 from modgrok.algebra.expression import parse
+from modgrok.algebra.function import read_function
 from modgrok.algebra.polynomial import value_table
 from modgrok.base.errors import InputError
 from modgrok.censuses.families import make_table
 from modgrok.censuses.parts import prepared
-from modgrok.inspection.order import Labels, Order, function_order, natural_order, table_order
+from modgrok.inspection.order import (
+    Labels,
+    Order,
+    form_of_known,
+    function_order,
+    natural_order,
+    order_of,
+    table_order,
+    witness_of,
+)
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.models import Blocks
 from modgrok.training.inspecting import inspect
@@ -300,3 +310,38 @@ def test_training_and_inspection_measure_the_same_ipr(text, p):
         assert found[name] == pytest.approx(run.final[name], abs=1e-4), name
     neurons = run.neurons["ipr_final"]
     np.testing.assert_allclose(inspect(run).experts[0].ipr, neurons, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("x/y", "multiplicative"),
+        ("5n1^2 n2", "multiplicative"),
+        ("2n1 + 3n2 + 7", "additive"),
+        ("n1 n2 + n1", "witness"),
+    ],
+)
+def test_a_table_with_unknown_cells_has_the_order_of_its_function(text, name):
+    """Unknown cells say nothing against an order; the places agree with every known cell."""
+    whole = read_function(text, 23).table
+    unknown = np.random.default_rng(1).random(whole.shape) < 0.3
+    for table in (np.where(unknown, -1, whole), whole):
+        function = read_function(table, 23)
+        assert order_of(function).name == name
+        for places in (witness_of(function), (form_of_known(table) or [None, None])[1]):
+            assert places is not None or name == "witness"
+            if places is not None:
+                sums = places.tables[0][:, None] + places.tables[1]
+                met = (places.tables[0] >= 0)[:, None] & (places.tables[1] >= 0) & (table >= 0)
+                assert met.sum() > 100
+                assert np.array_equal(places.outputs[sums % places.period][met], table[met])
+    noise = np.where(unknown, -1, np.random.default_rng(2).integers(0, 23, whole.shape))
+    assert order_of(read_function(noise, 23)).name == "additive" and witness_of(read_function(noise, 23)) is None
+
+
+def test_what_a_quotient_learns_are_waves_over_logarithms():
+    run = train("x/y", 23, width=200, steps=300)
+    found = inspect(run)
+    assert run.outcome == "grokked" and found.order == "multiplicative"
+    assert found.to_json()["common_frequency_share"] > 0.8 and found.logits.to_json()["analytical_share"] > 0.8
+    assert run.final["ipr"] > 0.4

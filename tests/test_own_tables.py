@@ -206,7 +206,7 @@ def test_each_axis_lies_on_a_circle_of_its_own():
     assert order.places.period.tolist() == [4, 5, 6]
     assert order.places.place.tolist() == [[0, 1, 2, 3, -1, -1], [0, 1, 2, 3, 4, -1], [0, 1, 2, 3, 4, 5]]
     assert order_of_table(read_function(PARTIAL)).places.period.tolist() == [4, 5, 6]
-    with pytest.raises(InputError, match="the order multiplicative is for whole tables modulo one number"):
+    with pytest.raises(InputError, match="the order multiplicative is for tables modulo one number"):
         order_of_table(read_function(WHOLE), "multiplicative")
 
 

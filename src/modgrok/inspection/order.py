@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Array, Int
+from jaxtyping import Array, Bool, Int
 
 from modgrok.algebra.expression import parse
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
@@ -172,18 +172,21 @@ def witness_of(function: Function) -> Labels | None:
 
 @lru_cache(maxsize=64)
 def table_witness(function: Function) -> Labels | None:
-    """The places that the decision finds for a whole table modulo one number; None where it finds none."""
-    found = witness_labels(function.table) if function.square and function.known is None else None
+    """The places that the decision finds for a table modulo one number, which agree with all of its known cells; None
+    where it finds none."""
+    found = witness_labels(function.table) if function.square else None
+    if found is None and function.square and function.known is not None and (form := form_of_known(function.table)):
+        _, found = form
     return None if found is None or found.period < 2 else found
 
 
 @lru_cache(maxsize=64)
 def order_of_table(function: Function, name: str = "auto") -> Order:
     """The order of a table, which may have unknown cells and different numbers of rows, columns and values."""
-    if function.square and function.known is None:
+    if function.square:
         return table_order(function.table, name)
     if name not in ("auto", "additive"):
-        raise InputError(f"the order {name} is for whole tables modulo one number, got {function.summary()}; give auto")
+        raise InputError(f"the order {name} is for tables modulo one number, got {function.summary()}; give auto")
     return sized_order(function.sizes, function.values)
 
 
@@ -206,7 +209,7 @@ def tree_order(tree: Tree, modulus: int, name: str) -> Order:
 
 
 def table_order(table: Int[np.ndarray, "p ..."], name: str = "auto") -> Order:
-    """The order of a value table with one axis for each variable, all modulo its length.
+    """The order of a value table with one axis for each variable, all modulo its length; unknown cells are negative.
 
     A table does not always tell as much as an expression: where g_1 takes the places of a subgroup alone, as x² does in
     logarithms, nothing says how its cosets lie to each other, and any witness is as good.
@@ -323,7 +326,10 @@ def is_affine(labels: Labels, natural: Labels) -> bool:
 
 
 def natural_form(table: Int[np.ndarray, "p ..."]) -> Order | None:
-    """The natural order of a table that is c + Σ_v c_v n_v, or a product c Π_v n_v^a_v; else None."""
+    """The natural order of a whole table that is c + Σ_v c_v n_v, or a product c Π_v n_v^a_v; else None."""
+    if (table < 0).any():
+        found = form_of_known(table)
+        return found and natural_order(found[0], len(table), table.ndim)
     p, n, axes = len(table), np.indices(table.shape), np.eye(table.ndim, dtype=int)
     c = table[tuple(0 * axes[0])]
     slopes = [table[tuple(axis)] - c for axis in axes]
@@ -340,10 +346,47 @@ def natural_form(table: Int[np.ndarray, "p ..."]) -> Order | None:
     return None
 
 
+def form_of_known(table: Int[np.ndarray, "p ..."]) -> tuple[str, Labels] | None:
+    """The same of a table with unknown cells: the natural order in which its known cells have such a form, and the
+    places of that form."""
+    p, n, known = len(table), np.indices(table.shape), table >= 0
+    for name in ("additive", "multiplicative") if table.ndim > 1 and is_prime(p) and p > 2 else ("additive",):
+        natural = natural_order(name, p, table.ndim)
+        place = np.full(p, -1)
+        place[natural.labels.outputs] = np.arange(natural.labels.period)
+        places = natural.labels.tables[0][n]
+        placed, value = known & (places >= 0).all(axis=0), place[table]
+        if (value[placed] < 0).any() or (table[known & ~placed] != 0).any() or not placed.any():
+            continue
+        slopes = [slope(value, along, placed, axis, natural.labels.period) for axis, along in enumerate(places)]
+        if None not in slopes:
+            rest = (value - np.tensordot(np.array(slopes), places, 1))[placed] % natural.labels.period
+            if (rest == rest[0]).all():
+                tables = natural.labels.tables
+                own = np.where(tables < 0, -1, np.array(slopes)[:, None] * tables % natural.labels.period)
+                return name, Labels(natural.labels.period, own, np.roll(natural.labels.outputs, -rest[0]))
+    return None
+
+
+def slope(
+    value: Int[np.ndarray, "..."],
+    along: Int[np.ndarray, "..."],
+    placed: Bool[np.ndarray, "..."],
+    axis: int,
+    period: int,
+) -> int | None:
+    """By how much the values rise along an axis for each place, in all lines alike; None if they do not."""
+    first = placed.argmax(axis=axis, keepdims=True)
+    rise = (value - np.take_along_axis(value, first, axis))[placed]
+    run = (along - np.take_along_axis(along, first, axis))[placed]
+    return next((each for each in range(period) if not ((rise - each * run) % period).any()), None)
+
+
 def fallback(table: Int[np.ndarray, "p ..."]) -> Order:
-    """Logarithms for a function that is 0 wherever a variable is, modulo a prime; else the residues themselves."""
+    """Logarithms for a function that is 0 wherever a variable is, as far as it is known, modulo a prime; else the
+    residues themselves."""
     modulus, variables = len(table), table.ndim
     if variables < 2 or not is_prime(modulus):
         return natural_order("additive", modulus, variables)
-    absorbs = all(not np.any(np.take(table, 0, axis=v)) for v in range(variables))
+    absorbs = all(not np.any(np.take(table, 0, axis=v) > 0) for v in range(variables))
     return natural_order("multiplicative" if absorbs and modulus > 2 else "additive", modulus, variables)
