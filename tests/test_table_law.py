@@ -101,7 +101,7 @@ def test_unknown_cells_count_as_cells_that_are_not_seen():
         (np.array([[0, 1], [1, 0]]), 2, 0.5, "power", "here the modulus is 2"),
         (SUM[:, :9], 23, 0.5, "power", "rows, columns and values differ in number"),
         (SUM, 23, 0.01, "power", "here the share is 0.01"),
-        (SUM, 23, 0.5, "mine", "this model is mine"),
+        (SUM, 23, 0.5, "mine", "transformer, not mine"),
         (np.where(np.arange(49).reshape(7, 7) < 25, SUM[:7, :7] % 7, -1), 7, 0.99, "power", "no known cell would be"),
     ],
 )
@@ -193,8 +193,8 @@ def test_classify_draws_the_curve_for_the_model_that_was_asked(capsys, tmp_path,
 def test_a_probe_is_trained_where_nothing_else_is_known_and_it_is_quick():
     asked = mg.classify("n1 n2 + n1^2", 3)
     assert asked.probe is not None and asked.outlook.outcome == "probed"
-    assert "A probe, one small network, has tried half of its table" in asked.outlook.text
-    assert "It got" in asked.outlook.text and "by a probe" in asked.summary()
+    assert asked.outlook.text.startswith("One small network was trained on half of its table and got ")
+    assert "No number was to be expected: that was measured" in asked.outlook.text and "by a probe" in asked.summary()
     assert mg.classify("n1 n2 + n1^2", 3, probe=False).outlook.outcome == "unknown"
     assert mg.classify("n1 n2 + n1^2", 13).probe is None, "the law knows this one"
 

@@ -34,7 +34,7 @@ LEADS = {
     "hardly": "A network will hardly learn it from {part}",
     "open": "It is open whether a network learns it from {part}",
     "too little": "A network will hardly learn all of it from {part}",
-    "probed": "A probe, one small network, has tried {part}",
+    "probed": "One small network was trained on {part}",
     "unknown": "Whether a network learns it from {part} is not known",
 }
 """What each outcome is called in a sentence."""
@@ -69,7 +69,8 @@ class Outlook(Result):
     def lead(self) -> str:
         said = LEADS[self.outcome].format(part=share_text(self.fraction))
         if self.outcome == "probed":
-            return f"{said}, for which no accuracy is to be expected: {self.because}."
+            right = percent(self.reached, 1)
+            return f"{said} and got {right} of the unseen cells right. No number was to be expected: {self.because}."
         if self.outcome == "unknown":
             if self.enough is not None:
                 said = f"Whether so little as {share_text(self.fraction)} is enough was not measured"
@@ -89,15 +90,14 @@ class Outlook(Result):
 
     @property
     def of_the_probe(self) -> str:
-        if self.reached is None:
+        if self.reached is None or self.outcome == "probed":
             return ""
         beside = self.expected.compared(self.reached) if self.expected.covered else ""
         if not self.expected.covered and self.enough is not None:
             denied = (self.reached >= GROKKED) != (self.outcome == "learned")
             beside = ("less" if self.outcome == "learned" else "more") if denied else ""
         than = f", {beside} than was to be expected" if beside else ""
-        who = "It" if self.outcome == "probed" else "The probe, one small network,"
-        return f"{who} got {percent(self.reached, 1)} of them right{than}."
+        return f"The probe, one small network, got {percent(self.reached, 1)} of them right{than}."
 
     @property
     def of_the_share(self) -> str:

@@ -141,7 +141,7 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
             curve=args.curve is not None,
             progress=progress,
         )
-    if answer.curve is not None:
+    if answer.curve is not None and answer.curve.known:
         from modgrok.figures.shares import curve_figure  # with matplotlib: nobody else waits for it
         from modgrok.figures.style import save_figure
 
@@ -178,7 +178,7 @@ def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
         facts.pop("symmetry", None)
         if not answer.redundancy:
             facts.pop("twins", None)  # there are none
-    if args.curve is not None:
+    if answer.curve is not None and answer.curve.known:
         facts["drawn in"] = f"{args.curve}.png, {args.curve}.svg"
     if args.certificate:
         facts["written to"] = f"{args.certificate}; prove it again with: modgrok check {args.certificate}"

@@ -9,7 +9,7 @@ from modgrok.loss_law.share_curve import ShareCurve
 
 
 def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> Figure:
-    """The accuracy to expect with its interval, and the share that was asked about."""
+    """The accuracy to expect with its interval, where something is expected, and the share that was asked about."""
     known = [
         (share, each.value, each.low, each.high)
         for share, each in zip(curve.shares, curve.expected, strict=True)
@@ -17,10 +17,9 @@ def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> 
     ]
     with drawing(1.4 * COLUMN, 0.9 * COLUMN) as figure:
         axes = figure.add_subplot()
-        if known:
-            shares, values, low, high = zip(*known, strict=True)
-            axes.fill_between(shares, low, high, color=INK, alpha=0.15, linewidth=0, label="nine networks of ten")
-            axes.plot(shares, values, color=INK, marker="o", markersize=3, label="expected")
+        shares, values, low, high = zip(*known, strict=True)
+        axes.fill_between(shares, low, high, color=INK, alpha=0.15, linewidth=0, label="nine networks of ten")
+        axes.plot(shares, values, color=INK, marker="o", markersize=3, label="expected")
         axes.axvline(fraction, color=FAINT, linewidth=1, linestyle=":")
         for share, level in ((curve.half, 0.5), (curve.whole, 0.99)):
             if share is not None:
@@ -28,6 +27,5 @@ def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> 
                 axes.annotate(percent(share, 0), (share, level), (6, -10), textcoords="offset points", color=WAVE)
         axes.set(xlim=(0, 1), ylim=(-0.03, 1.05), xlabel="share of the table that trains", ylabel="unseen cells right")
         axes.set_title(f"{title}, {MODEL_NAMES[model]}", loc="left")
-        if known:
-            axes.legend(loc="lower right")
+        axes.legend(loc="lower right")
     return figure

@@ -230,11 +230,10 @@ def why_no_table(
     elif round(fraction * known) == known:
         this = "here no known cell would be left to test"
     elif model not in law.models:
-        this = f"this model is {model}"
+        this = f"and for the models {', '.join(law.models)}, not {model}"
     else:
         return ""
-    models = ", ".join(MODEL_NAMES[name] for name in law.models)
     return (
         f"that was measured for functions of two variables with {low} to {high} values and shares from {first:g} to "
-        f"{last:g} of the table, and for models of these kinds: {models}; {this}"
+        f"{last:g} of the table; {this}"
     )

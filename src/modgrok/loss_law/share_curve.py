@@ -31,10 +31,15 @@ class ShareCurve(Result):
     whole: float | None
 
     @property
+    def known(self) -> bool:
+        """Whether something is expected at any share."""
+        return any(each.covered for each in self.expected)
+
+    @property
     def text(self) -> str:
         """The curve in a few words."""
-        if all(each.value is None for each in self.expected):
-            return f"what to expect from other shares is not known either: {self.expected[0].reason}"
+        if not self.known:
+            return "what to expect from other shares is not known either"
         enough = {"half of the rest": self.half, "all of it": self.whole}
         said = [f"{what} from {percent(share, 0)}" for what, share in enough.items() if share is not None]
         if said:
@@ -51,9 +56,8 @@ def share_curve(
 ) -> ShareCurve:
     """What to expect of networks that train on more and more of a table.
 
-    >>> n = np.arange(13)
-    >>> share_curve(np.zeros((13, 13), int), 13).text[:58]
-    'what to expect from other shares is not known either: that'
+    >>> share_curve(np.zeros((13, 13), int), 13).text
+    'what to expect from other shares is not known either'
     """
     found = []
     for number, share in enumerate(SHARES):
