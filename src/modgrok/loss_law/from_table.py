@@ -38,6 +38,9 @@ BEYOND, SLOPE = 0.02, 0.01
 """Quantiles are stretched by the first on both sides and clipped, so that they reach 0 and 1; the second is the slope
 that a clipped quantile keeps while the law is fitted."""
 
+ROUNDING = 1e-3
+"""Of a per cent, by which an end may be beyond a whole one."""
+
 Rows = Float[np.ndarray, "*row"]
 
 
@@ -181,7 +184,7 @@ def facts_of(table: Int[np.ndarray, "n n"], values: int, fraction: float) -> Tab
 
 
 def expected_by(law: TableLaw, facts: TableFacts, model: str) -> Expectation:
-    """What the members say together."""
+    """What the members say together; the ends are whole per cents outwards, as people read them."""
     low, value, high, apart = (float(x) for x in told(law, facts, model))
     known = law.models[model]
     if apart > known.reach:
@@ -195,7 +198,8 @@ def expected_by(law: TableLaw, facts: TableFacts, model: str) -> Expectation:
         f"{MODEL_NAMES[model]}s at the default settings; on kinds of tables that it had not seen this law was off by "
         f"{percent(known.error['kinds'], 0)} of the cells"
     )
-    return Expectation(value, low, high, reason, "table")
+    ends = float(np.floor(100 * low + ROUNDING)) / 100, float(np.ceil(100 * high - ROUNDING)) / 100
+    return Expectation(round(value, 4), *ends, reason, "table")
 
 
 def told(law: TableLaw, facts: TableFacts, model: str) -> Float[np.ndarray, "4 *row"]:
