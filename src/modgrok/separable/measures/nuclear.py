@@ -64,22 +64,19 @@ class OneHot:
     def __init__(self, table: Table, values: int) -> None:
         from scipy.sparse import csr_array
 
+        def members(where: Int[np.ndarray, "cell"], side: int) -> Any:
+            """Which of some cells stand in each row, or column, or have each value."""
+            return csr_array(
+                (np.ones(len(where), np.float32), (where, np.arange(len(where)))), shape=(side, len(where))
+            )
+
         a, b = np.nonzero(table >= 0)
-        q, ones = table[a, b], np.ones(len(a), np.float32)
-        n1, n2 = table.shape
-        self.table, self.sides, self.cells = table, (n1, n2, values), len(a)
-        self.unfoldings = (
-            csr_array((ones, (a, b * values + q)), shape=(n1, n2 * values)),
-            csr_array((ones, (b, a * values + q)), shape=(n2, n1 * values)),
-            csr_array((ones, (q, a * n2 + b)), shape=(values, n1 * n2)),
-        )
-        self.unknown = np.nonzero(table < 0)
-        lines, places = np.ones(len(self.unknown[0]), np.float32), np.arange(len(self.unknown[0]))
-        self.lines = tuple(
-            csr_array((lines, (where, places)), shape=(side, len(places)))
-            for where, side in zip(self.unknown, (n1, n2), strict=True)
-        )
+        self.table, self.sides, self.cells = table, (*table.shape, values), len(a)
+        self.known, self.unknown = (a, b, table[a, b]), np.nonzero(table < 0)
+        self.of_known = tuple(members(where, side) for where, side in zip(self.known, self.sides, strict=True))
+        self.of_unknown = tuple(members(where, side) for where, side in zip(self.unknown, table.shape, strict=True))
         self.filled: Float[np.ndarray, "unknown values"] | None = None
+        self.along: tuple[Matrix, Matrix] | None = None
 
     @property
     def scale(self) -> float:
@@ -88,9 +85,8 @@ class OneHot:
 
     def times(self, mode: int, directions: Directions) -> Matrix:
         """Σ T[a, b, q] over the two other modes, times their directions: a column for each atom."""
-        first, second = (directions[k] for k in range(3) if k != mode)
-        pairs = (first[:, None, :] * second[None, :, :]).reshape(-1, first.shape[1])
-        found = np.asarray(self.unfoldings[mode] @ pairs)
+        first, second = (directions[k][self.known[k]] for k in range(3) if k != mode)
+        found = np.asarray(self.of_known[mode] @ (first * second))
         return found if self.filled is None else found + self.times_filled(mode, directions)
 
     def times_filled(self, mode: int, directions: Directions) -> Matrix:
@@ -99,13 +95,15 @@ class OneHot:
             pairs = directions[0][self.unknown[0]] * directions[1][self.unknown[1]]
             return np.asarray(self.filled.T @ pairs)
         other = directions[1 - mode][self.unknown[1 - mode]]
-        return np.asarray(self.lines[mode] @ (other * (self.filled @ directions[2])))
+        if self.along is None or self.along[0] is not directions[2]:
+            self.along = directions[2], self.filled @ directions[2]  # rows and columns ask for the same
+        return np.asarray(self.of_unknown[mode] @ (other * self.along[1]))
 
     def fill(self, found: Atoms) -> None:
         """Let the unknown cells have the values of a sum of atoms."""
         if len(self.unknown[0]):
             u, v, x = found.directions
-            self.filled = (u[self.unknown[0]] * v[self.unknown[1]] * found.weights) @ x.T
+            self.along, self.filled = None, (u[self.unknown[0]] * v[self.unknown[1]] * found.weights) @ x.T
 
 
 @dataclass(frozen=True)
@@ -198,7 +196,7 @@ def swept(tensor: OneHot, found: Atoms, level: float) -> Atoms:
         gram = (first.T @ first) * (second.T @ second)
         gram[np.diag_indices(len(weights))] += level / np.maximum(weights, 1e-6)
         moved = np.linalg.solve(gram, tensor.times(mode, (parts[0], parts[1], parts[2])).T).T
-        parts[mode], weights = normalised(moved.astype(np.float32))
+        parts[mode], weights = normalised(np.ascontiguousarray(moved, np.float32))
     kept = Atoms((parts[0], parts[1], parts[2]), weights).chosen(np.flatnonzero(weights > FAINT))
     tensor.fill(kept)
     return kept
