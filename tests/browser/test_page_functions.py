@@ -84,6 +84,18 @@ def test_an_own_table_is_read_and_judged(page, server):
     expect(page.locator(".answer h2")).to_contain_text("sum")
 
 
+def test_what_a_file_was_read_as_stands_below_its_name(page, server):
+    """Lines of coordinates from 1 on, under half of the cells."""
+    rows = "\n".join(f"{a + 1},{b + 1},{(2 * a + b) % 7}" for a in range(7) for b in range(7) if (a + 2 * b) % 5 < 2)
+    content = f"x,y,z\n{rows}\n".encode()
+    open_view(page, "function")
+    page.locator("#own-table").set_input_files({"name": "mine.csv", "mimeType": "text/csv", "buffer": content})
+    page.wait_for_url("**table=*")
+    expect(
+        page.get_by_text("7 × 7 cells, read as a line for each cell: x, y, z; x, y count from 1 there")
+    ).to_be_visible()
+
+
 def test_the_third_variable_has_a_slider_and_the_legend_is_the_function_s_own(page):
     open_view(page, "function", "n1 n2", 97)
     expect(page.locator(".strip")).to_contain_text("96")
