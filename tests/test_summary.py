@@ -6,6 +6,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import modgrok as mg
@@ -68,9 +69,14 @@ def test_the_summary_has_the_stored_numbers_of_decisions_and_laws():
     families = next(each for each in report["errors_held_out"] if each["held_out"] == "families")
     assert f"{families['error']:.3f} on unseen families" in page
     assert f"{report['networks_left_out']:,} of the census's {report['networks']:,}" in page
-    draws = stored("questions.json")["draws"].values()
-    assert {f"{draw['without_a_number']:.0%}" for draw in draws} <= {"16%", "17%"} and "16 % get no number" in page
-    assert {f"{draw['in_their_intervals']:.0%}" for draw in draws} == {"90%"} and "90 % of the trainings" in page
+    rows = stored("questions-kinds.json")["rows"]
+    told = [(row, reached) for row in rows if row["value"] is not None for reached in row["reached"]]
+    assert f"Of {len(rows)} questions about {len({row['kind'] for row in rows})} kinds of tables" in page
+    assert f"{np.mean([row['value'] is None for row in rows]):.0%} get no number".replace("%", " %") in page
+    inside = np.mean([row["low"] <= reached <= row["high"] for row, reached in told])
+    assert f"{100 * inside:.0f} % of the trainings of the others" in page
+    missed = np.mean([abs(row["value"] - reached) for row, reached in told])
+    assert f"the mean error is {missed:.3f}" in page
 
 
 def test_the_summary_has_the_stored_numbers_of_groups_complexity_and_decompiling():
