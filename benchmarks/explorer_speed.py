@@ -59,8 +59,8 @@ def random_table(explorer: Explorer, mod: int, rng: random.Random) -> dict[str, 
 def questions(explorer: Explorer, mod: int, rng: random.Random) -> dict[str, Callable[[], Asked]]:
     """A new question of each kind."""
 
-    def verdict(expression: str) -> Asked:
-        return "/api/verdict", {"expression": expression, "mod": mod, "fraction": 0.5}
+    def verdict(expression: str, **only: str) -> Asked:
+        return "/api/verdict", {"expression": expression, "mod": mod, "fraction": 0.5, **(only or {"only": "verdict"})}
 
     def network(expression: str, **settings: str) -> Asked:
         return "/api/network", {"expression": expression, "mod": mod, **settings}
@@ -68,8 +68,9 @@ def questions(explorer: Explorer, mod: int, rng: random.Random) -> dict[str, Cal
     return {
         "verdict, two monomials": lambda: verdict(monomials(2, mod, rng)),
         "verdict, three monomials": lambda: verdict(monomials(3, mod, rng)),
-        "verdict, random table": lambda: ("/api/verdict", random_table(explorer, mod, rng)),
+        "verdict, random table": lambda: ("/api/verdict", random_table(explorer, mod, rng) | {"only": "verdict"}),
         "verdict, in the class": lambda: verdict(in_disguise(mod, rng)),
+        "verdict and what networks learn, two monomials": lambda: verdict(monomials(2, mod, rng), only="no"),
         "exact network, two monomials": lambda: network(monomials(2, mod, rng), frequencies="all"),
         "exact network, three monomials": lambda: network(monomials(3, mod, rng), frequencies="all"),
         "minimal network, two monomials": lambda: network(monomials(2, mod, rng), frequencies="minimal"),

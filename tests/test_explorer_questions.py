@@ -36,7 +36,10 @@ def test_the_order_by_the_witness_puts_equal_values_on_diagonals():
 
 
 def test_the_lines_of_a_proof_hold_so_many_equal_cells_that_the_group_is_too_small():
+    first = asked(functions.verdict, expression="8x^5 y + 34x^9 y^5", mod="97", only="verdict")
     found = asked(functions.verdict, expression="8x^5 y + 34x^9 y^5", mod="97")
+    assert not first["expects"] and first["expected_accuracy"]["value"] is None, "the verdict is there sooner"
+    assert found["expects"] and found["expected_accuracy"]["value"] > 0.9 and found["answer"][0] == first["answer"][0]
     assert found["verdict"] == "not-in-class"
     proof = {part["family"]: part for part in found["proof"]}["multiplicative"]
     table = [[(8 * a**5 * b + 34 * a**9 * b**5) % 97 for b in range(97)] for a in range(97)]

@@ -188,14 +188,16 @@ def natural_orders(found: Function) -> dict[str, Any]:
 
 
 def verdict(params: Params) -> dict[str, Any]:
-    """The verb classify, with what a page draws of its witness or its proofs."""
-    return verdict_on(asked_function(params), number(params, "fraction", 0.5))
+    """The verb classify, with what a page draws of its witness or its proofs; `only` the verdict, if that is asked."""
+    expect = params.get("only") != "verdict"
+    return verdict_on(asked_function(params), number(params, "fraction", 0.5), expect=expect)
 
 
-def verdict_on(found: Function, fraction: float) -> dict[str, Any]:
-    answer = classify(found, fraction=fraction, probe=False, measure=False)
+def verdict_on(found: Function, fraction: float, *, expect: bool = True) -> dict[str, Any]:
+    answer = classify(found, fraction=fraction, probe=False, measure=expect, expect=expect)
     return {
         **answer.to_json(),
+        "expects": expect,
         "expected_text": answer.outlook.accuracy,
         "explain": answer.explain(),
         "facts": answer.facts(),

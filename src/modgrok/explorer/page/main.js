@@ -110,9 +110,9 @@ class App {
 
   subjectRefused() { this.current = null; this.show(); }
 
-  /** The verdict on the current function, asked once for each fraction. */
-  verdict(fraction = 0.5) {
-    const question = { ...this.current.question, fraction };
+  /** The verdict on the current function, asked once for each fraction; alone it is there sooner than with what networks learn. */
+  verdict(fraction = 0.5, only = "") {
+    const question = { ...this.current.question, fraction, ...(only && { only }) };
     const key = JSON.stringify(question);
     if (!this.known.has(key)) {
       const answer = get("verdict", question, this.asking.signal);

@@ -55,7 +55,7 @@ class FunctionView {
       Object.assign(this, { info, verdict: null, refused: "", at: info.at, values: numbers(info.table) });
       this.sliders();
       this.representations();
-      if (!info.too_large) app.verdict().then((verdict) => this.judged(info, { verdict }), ({ name, message }) => { if (name !== "AbortError") this.judged(info, { refused: message }); });
+      if (!info.too_large) app.verdict(0.5, "verdict").then((verdict) => this.judged(info, { verdict }), ({ name, message }) => { if (name !== "AbortError") this.judged(info, { refused: message }); });
     }
     this.draw();
   }

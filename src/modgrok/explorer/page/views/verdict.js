@@ -11,6 +11,8 @@ import { VERDICTS, percent } from "../words.js";
 import { isFlat, valuePixels } from "../pictures/values.js";
 import { sharer } from "./sharing.js";
 
+const ASKING = "asking what networks learn of it …";
+
 class VerdictView {
   constructor(app) {
     this.app = app;
@@ -42,11 +44,17 @@ class VerdictView {
 
   ask() {
     if (!this.app.current) return;  // update asks when there is a function
-    const info = this.info;
-    into(this.answer, this.app.verdict(this.fraction), (found) => {
-      if (info === this.info) this.draw(found);
+    const { info, fraction, app } = this;
+    const first = app.verdict(fraction, app.shared ? "" : "verdict"), whole = app.verdict(fraction);
+    const isCurrent = () => info === this.info && fraction === this.fraction;
+    const shown = (found) => {
+      if (isCurrent()) this.draw(found);
       return this.sentences(found);
-    }, "deciding …");
+    };
+    into(this.answer, first, shown, "deciding …")
+      .then(() => whole)
+      .then((found) => { if (isCurrent() && !app.shared) replace(this.answer, shown(found)); })
+      .catch((error) => { if (error.name !== "AbortError" && isCurrent()) replace(this.answer, notice(error.message)); });
   }
 
   recipe() { return this.app.current && this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
@@ -55,14 +63,14 @@ class VerdictView {
     return [
       el("span", { className: `badge ${found.verdict}`, title: "The class: functions of the form h(g1(n1) + g2(n2)), sums and products in disguise" }, VERDICTS[found.verdict]),
       el("h2", {}, prose(found.answer[0])),
-      el("p", {}, prose(found.answer[1])),
+      found.expects ? el("p", {}, prose(found.answer[1])) : waiting(ASKING),
     ];
   }
 
   draw(found) {
     this.found = found;
     const { value, reason } = found.expected_accuracy;
-    replace(this.expected, el("h3", {}, "Test accuracy to expect"),
+    replace(this.expected, el("h3", {}, "Test accuracy to expect"), !found.expects ? waiting(ASKING) :
       value === null ? el("p", { className: "soft small" }, `${found.expected_text[0].toUpperCase()}${found.expected_text.slice(1)}: ${found.outlook.because}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
     replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
     const { expected, probe, ...others } = found.facts;
