@@ -27,6 +27,7 @@ from tally import Tally
 
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
+from modgrok.base.repository import study
 from modgrok.censuses import runner, store as census_store
 from modgrok.censuses.plan import load_plan, plan_from
 from modgrok.compiler.compiling import compile
@@ -113,7 +114,7 @@ FORMATS = {
     "calibration": Format("calibration.json", read_calibration),
     "certificate": Format("certificate.json", check),
     "result of the report": Format("classes.json", read_result),
-    "parts of an item": Format("parts.json", lambda path: evidence.Parts(path, PART_OF).parts),
+    "parts of an item": Format("parts.json", lambda path: study("resuming").Parts(path, PART_OF).parts),
     "table in CSV": Format("table.csv", read_function, sealed=False),
     "table in npy": Format("table.npy", read_function),
     "table in Parquet": Format("table.parquet", read_function),
@@ -140,7 +141,7 @@ def examples() -> Path:
     write_certificate(folder / "certificate.json", asked, [("additive", decide(asked.table, 5, False))])
     result = classes.compute(Effort("quick"))
     evidence.write_result(folder / "classes.json", result, {"item": "classes"})
-    evidence.Parts(folder / "parts.json", PART_OF).add({"width": 3}, {"accuracy": 0.5})
+    study("resuming").Parts(folder / "parts.json", PART_OF).add({"width": 3}, {"accuracy": 0.5})
     table = np.add.outer(np.arange(5), np.arange(5)) % 5
     np.savetxt(folder / "table.csv", table, fmt="%d", delimiter=",")
     np.save(folder / "table.npy", table)
