@@ -58,7 +58,9 @@ INVOCATIONS: dict[tuple[str, str], tuple[str, ...]] = {
     ("zoo", "list"): ("zoo", "list", str(EXAMPLES)),
     ("zoo", "score"): ("zoo", "score", "power-alone"),
     ("bench", "census"): ("bench", "census", "--plan", "plan.toml"),
-    ("bench", "train"): ("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001"),
+    ("bench", "train"): (
+        *("bench", "train", "--case", "5,4,1", "--rounds", "1", "--seconds", "0.001", "--called-steps", "0"),
+    ),
     ("compile", ""): ("compile", "n1 n2", "--mod", "5", "--out", "compiled.safetensors"),
     ("share", ""): ("share", "n1 + n2", "--mod", "5", "--out", "page.html"),
     ("verify", ""): ("verify", "net.safetensors"),

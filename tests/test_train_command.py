@@ -11,19 +11,21 @@ from rich.console import Console
 from modgrok import cli
 from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
+from modgrok.base.repository import STUDIES
 from modgrok.commands import bench as bench_command, train
 from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
 from modgrok.training.checkpoints import Training
 from modgrok.training.config import TrainConfig
 from modgrok.training.steps import Metrics
+from studies.as_called import timed
 from studies.contenders import SCANNED, jax_loop, jax_scanned
 
 
 def call(command, *words):
     parser = argparse.ArgumentParser()
     command.add_arguments(parser)
-    return command.run(parser.parse_args(words), Console(stderr=True))
+    return command.run(parser.parse_args(words, argparse.Namespace(json=True, csv=False)), Console(stderr=True))
 
 
 def shown(capsys, result, **settings):
@@ -134,6 +136,48 @@ def test_bench_compares_contenders_that_train_the_same_thing(tmp_path, capsys):
     assert "modgrok is faster by" in capsys.readouterr().out
 
 
+def test_the_figure_is_drawn_after_the_answer(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(train, "draw_run", lambda run, folder: print("DRAWN"))
+    assert cli.main(["train", *SMALL, "--out", str(tmp_path / "run")]) == 0
+    told = capsys.readouterr().out
+    assert told.index("mean IPR") < told.index("DRAWN") < told.index("Everything is in")
+    assert (tmp_path / "run" / "result.json").exists()
+
+
+def test_a_run_whose_figure_was_not_drawn_gets_it_when_it_is_asked_for_again(tmp_path, capsys):
+    words = ["train", *SMALL, "--out", str(tmp_path / "run")]
+    assert cli.main(words) == 0
+    (tmp_path / "run" / "curves.png").unlink()
+    assert cli.main(words) == 0 and (tmp_path / "run" / "curves.png").exists()
+    assert "it was finished already" in capsys.readouterr().out
+
+
+def test_a_training_as_called_is_timed_from_the_start_of_python_beside_plain_scripts(capsys):
+    result = call(
+        bench_command, "train", "--rounds", "1", "--seconds", "0.01", "--case", "7,200,1", "--called-steps", "40"
+    )
+    called = result.cases[0].called
+    assert set(called) >= {"modgrok", "jax"}
+    assert (called["modgrok"].cold_ratio, called["modgrok"].warm_ratio) == (1, 1)
+    assert called["jax"].warm_ratio == pytest.approx(called["jax"].warm_seconds / called["modgrok"].warm_seconds)
+    for each in called.values():
+        assert each.cold_seconds > 0.2 < each.warm_seconds, "a process that imports JAX or PyTorch takes longer"
+        assert 0 <= each.test_accuracy <= 1
+    bench_command.show(result, Console(), argparse.Namespace())
+    assert "40 steps as you call" in capsys.readouterr().out
+
+
+def test_a_plain_script_that_fails_is_told_in_one_line():
+    with pytest.raises(InputError, match="ended with: ModuleNotFoundError: No module named 'nothing'; run it "):
+        timed(["-c", "import nothing"], "")
+
+
+def test_plain_scripts_learn_what_modgrok_learns(tmp_path):
+    """With the same settings, so that it is the same work that is timed."""
+    _, theirs = timed([str(STUDIES / "plain_jax.py"), "23", "200", "300"], str(tmp_path))
+    assert theirs > 0.9
+
+
 def test_the_scanned_loop_takes_as_many_steps_as_it_is_told():
     case = Case(11, 50, 3)
     scanned, plain = jax_scanned(case), jax_loop(case)
@@ -150,6 +194,8 @@ def test_a_case_that_cannot_be_read_is_refused():
         Case.read("1,2,3")
     with pytest.raises(InputError, match="bench takes 1 to 1,000 rounds of at most 3,600 seconds, got 0 of 1; "):
         bench(rounds=0)
+    with pytest.raises(InputError, match="called_steps must be 10 to 100,000, or 0 for none, got 5; 300 is usual"):
+        bench(called_steps=5)
     with pytest.raises(InputError, match="bench times train, got 'predict'"):
         bench("predict")
 

@@ -15,14 +15,16 @@ from modgrok.base.progress import progress_bar
 from modgrok.censuses.speed import CensusBenchmark, bench_census
 from modgrok.commands import PROVENANCE_KEY
 from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
-from modgrok.training.bench import Benchmark, BenchSettings, Case, CaseResult, Contender, bench
+from modgrok.training.bench import Benchmark, BenchSettings, Called, Case, CaseResult, Contender, bench
 
 SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY | PROVENANCE_KEY
 KEYS = {
     "train": SHARED
     | {
         "settings": keys_in(BenchSettings, "how it was measured: "),
-        "cases": keys_in(CaseResult) + keys_in(Contender, " by name, each with "),
+        "cases": keys_in(CaseResult)
+        + keys_in(Contender, "; `contenders` by name, each with ")
+        + keys_in(Called, "; `called` by name, each with "),
     },
     "census": SHARED
     | {
@@ -50,6 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=int, help="train: how often each loop is timed (default 5)")
     parser.add_argument("--seconds", type=float, help="train: seconds for each loop in a round (default 1)")
     parser.add_argument(
+        "--called-steps",
+        type=int,
+        metavar="N",
+        help="train: steps of one training as you call it, timed beside plain scripts (default 300; 0 for none)",
+    )
+    parser.add_argument(
         "--case",
         action="append",
         metavar="P,WIDTH,NETWORKS",
@@ -62,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, metavar="FILE", help="also write the result to this JSON file")
 
 
-OPTIONS = {"train": ("rounds", "seconds", "case"), "census": ("plan", "time_limit")}
+OPTIONS = {"train": ("rounds", "seconds", "called_steps", "case"), "census": ("plan", "time_limit")}
 
 
 def run(args: argparse.Namespace, console: Console) -> Benchmark | CensusBenchmark:
@@ -123,7 +131,23 @@ def show_training(result: Benchmark, console: Console) -> None:
             figures = ["" if each is None else form.format(getattr(each, key)) for each in took]
             table.add_row(str(case.modulus), str(case.width), str(case.networks), *figures)
         console.print(table)
+    if called := [case for case in result.cases if case.called]:
+        console.print(called_table(called, result.settings.called_steps))
     if not others:
         console.print("Only modgrok was timed: the other loops are in the repository; run this from a clone.")
     elif "torch" not in result.contenders:
         console.print("PyTorch was left out: it is not installed, or cannot use the device that JAX uses.")
+
+
+def called_table(cases: list[CaseResult], steps: int) -> Table:
+    """Seconds of one training, from the start of Python to its result."""
+    title = f"seconds of {steps} steps as you call it, from the start of Python: first time / compiled before"
+    table = Table("p", "width", box=None, pad_edge=False, title=title, title_justify="left")
+    names = list(cases[0].called)
+    for name in names:
+        table.add_column(name, justify="right")
+    for case in cases:
+        took = (case.called.get(name) for name in names)
+        figures = ["" if each is None else f"{each.cold_seconds:.1f} / {each.warm_seconds:.1f}" for each in took]
+        table.add_row(str(case.modulus), str(case.width), *figures)
+    return table

@@ -27,8 +27,8 @@ from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
 from modgrok.training.ensemble import check_memory
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
-from modgrok.training.run import Run
-from modgrok.training.run_folder import default_folder, load_config
+from modgrok.training.run import Run, draw_run
+from modgrok.training.run_folder import FIGURE, default_folder, load_config
 from modgrok.training.settings import REGISTRIES, SETTINGS
 from modgrok.training.steps import Metrics
 from modgrok.training.train import train_config
@@ -108,6 +108,7 @@ def run(args: argparse.Namespace, console: Console) -> Run | Sweep:
             live=True,
             log=args.log,
             stop=stop,
+            figure=args.json or args.csv,
         )
 
 
@@ -188,6 +189,8 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
         say_whole(console, f"Stopped before its {config.steps} steps; {going}: modgrok train --resume {result.folder}")
     elif told is not None and told.go_on_to is not None:
         say_whole(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
+    if result.folder is not None and not (result.reused and (result.folder / FIGURE).exists()):
+        draw_run(result, result.folder)  # after the answer, since it takes as long as a second
     reused = "; it was finished already (--overwrite trains it again)" if result.reused else ""
     say_whole(console, f"Everything is in {result.folder}{reused}")
 

@@ -130,7 +130,7 @@ OURS = ("modgrok", "modgrok float32")
 
 CPU_CASES = (Case(97, 500, 1), Case(97, 500, 4), Case(23, 500, 1), Case(23, 500, 16))
 GPU_CASES = tuple(Case(97, 500, n) for n in (1, 16, 128)) + tuple(Case(23, 500, n) for n in (1, 128, 1024))
-MOST_ROUNDS, LONGEST = 1000, 3600
+MOST_ROUNDS, LONGEST, MOST_CALLED = 1000, 3600, 100_000
 
 
 @dataclass(frozen=True)
@@ -144,21 +144,35 @@ class Contender:
 
 
 @dataclass(frozen=True)
+class Called:
+    """One training as somebody calls it: seconds from the start of Python to its result, by an empty compilation cache
+    and by a full one, and how many times longer that is than modgrok's."""
+
+    cold_seconds: float
+    warm_seconds: float
+    cold_ratio: float
+    warm_ratio: float
+    test_accuracy: float
+
+
+@dataclass(frozen=True)
 class CaseResult:
-    """One case: every contender by its name."""
+    """One case: every contender by its name; where it has one network, trainings as they are called, too."""
 
     modulus: int
     width: int
     networks: int
     contenders: Mapping[str, Contender]
+    called: Mapping[str, Called]
 
 
 @dataclass(frozen=True)
 class BenchSettings:
-    """How it was measured: `seconds` is the time of a contender in a round."""
+    """How it was measured: `seconds` is the time of a contender in a round, `called_steps` what a called one takes."""
 
     rounds: int
     seconds: float
+    called_steps: int
     unit: str = "network-steps per second, median over rounds"
 
 
@@ -196,6 +210,7 @@ def bench(
     cases: Sequence[Case] | None = None,
     rounds: int = 5,
     seconds: float = 1.0,
+    called_steps: int = 300,
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Benchmark:
@@ -206,13 +221,15 @@ def bench(
         cases: modulus, width and number of networks of each case; some usual ones if not given.
         rounds: rounds in which the contenders take turns.
         seconds: time of a contender in a round.
+        called_steps: steps of a training that is timed as people call it, in processes of its own, beside plain
+            scripts that do the same, where a case has one network and the repository is there; 0 for none.
         out: a JSON file to write the result to.
         progress: called after every round.
 
     Returns:
         A `Benchmark`: for each case, every contender's network-steps per second and loss.
 
-    >>> found = bench(cases=[Case(5, 4, 1)], rounds=1, seconds=0.001)
+    >>> found = bench(cases=[Case(5, 4, 1)], rounds=1, seconds=0.001, called_steps=0)
     >>> found.contenders[0], found.cases[0].contenders["modgrok"].modgrok_is_faster_by
     ('modgrok', 1.0)
     """
@@ -224,6 +241,8 @@ def bench(
             f"bench takes 1 to {MOST_ROUNDS:,} rounds of at most {LONGEST:,} seconds, got {rounds} of {seconds:g}; "
             "5 of 1 are usual"
         )
+    if called_steps and not 10 <= called_steps <= MOST_CALLED:
+        raise InputError(f"called_steps must be 10 to {MOST_CALLED:,}, or 0 for none, got {called_steps}; 300 is usual")
     if cases is None:
         cases = CPU_CASES if jax.default_backend() == "cpu" else GPU_CASES
     if not cases:
@@ -241,9 +260,10 @@ def bench(
             done += 1
             if progress:
                 progress(done, rounds * len(cases))
-        found.append(case_result(case, rates, losses))
+        calls = called_steps if case.networks == 1 and has_studies() else 0
+        found.append(case_result(case, rates, losses, study("as_called").times(case, calls) if calls else {}))
     files = () if out is None else (Path(out),)
-    settings, took = BenchSettings(rounds, seconds), time.perf_counter() - started
+    settings, took = BenchSettings(rounds, seconds, called_steps), time.perf_counter() - started
     made = provenance(started, {"cases": [vars(case) for case in cases]}, "modgrok.training.bench")
     result = Benchmark(machine("jax", "torch"), settings, tuple(found), files, took, (made,))
     for path in files:
@@ -265,10 +285,12 @@ def timed(train: Train, steps: int) -> float:
     return time.perf_counter() - start
 
 
-def case_result(case: Case, rates: Mapping[str, list[float]], losses: Mapping[str, float]) -> CaseResult:
+def case_result(
+    case: Case, rates: Mapping[str, list[float]], losses: Mapping[str, float], called: Mapping[str, Called]
+) -> CaseResult:
     medians = {name: statistics.median(values) for name, values in rates.items()}
     found = {
         name: Contender(medians[name], medians["modgrok"] / medians[name], tuple(rates[name]), losses[name])
         for name in rates
     }
-    return CaseResult(case.modulus, case.width, case.networks, found)
+    return CaseResult(case.modulus, case.width, case.networks, found, called)

@@ -299,7 +299,12 @@ def write_run(run: Run, folder: Path, *, figure: bool = True) -> None:
     write_parquet(folder / NEURONS, run.neurons)
     run.network.save(folder / WEIGHTS)
     if figure:
-        from modgrok.figures.style import save_figure
-
-        save_figure(run.plot(), folder / "curves")
+        draw_run(run, folder)
     write_json(folder / RESULT, run.to_json())
+
+
+def draw_run(run: Run, folder: Path) -> None:
+    """The figure of a training, into its folder."""
+    from modgrok.figures.style import save_figure
+
+    save_figure(run.plot(), folder / "curves")

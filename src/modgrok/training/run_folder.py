@@ -45,8 +45,8 @@ CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
     "checkpoint.safetensors",
     "result.json",
 )
-FUNCTION = "function.npy"
-FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, "curves.png", "curves.svg")
+FUNCTION, FIGURE = "function.npy", "curves.png"
+FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, FIGURE, "curves.svg")
 MADE_BY = "modgrok train"
 AGAIN = f"`{MADE_BY} --resume` makes it again"
 """What to do about a damaged file of a run: the checkpoint has all that the others are made from."""

@@ -156,11 +156,13 @@ def train_config(
     on_point: OnPoint | None = None,
     on_look: OnPoint | None = None,
     stop: Callable[[], bool] | None = None,
+    figure: bool = True,
 ) -> Run:
     """`train` for a config. A checkpoint is written at the first measured step after `checkpoint_seconds`.
 
     `on_look` is called at the measured steps and between them, `LOOKS_PER_SECOND` times a second or more. A look costs
-    a measurement and changes no number: what is trained and written is the same with it and without.
+    a measurement and changes no number: what is trained and written is the same with it and without. Without `figure`
+    the caller draws it (`draw_run`), after the answer has been told.
     """
     if not checkpoint_seconds >= 0:
         raise InputError(f"checkpoint_seconds must be 0 or more, got {checkpoint_seconds}; 10 is usual")
@@ -183,7 +185,7 @@ def train_config(
         watchers = [watcher for watcher in (view, logger, on_point, on_look) if watcher is not None]
         one_by_one = on_cpu() or on_point is not None  # who asks for points may ask for their networks
         asked = stop or (lambda: False)
-        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, asked, one_by_one)
+        return sitting(config, task, folder, checkpoint_seconds, watchers, on_look, asked, one_by_one, figure)
 
 
 def needed_again(config: TrainConfig, folder: Path, own: Sequence[str]) -> str:
@@ -202,6 +204,7 @@ def sitting(
     on_look: OnPoint | None,
     stop: Callable[[], bool],
     one_by_one: bool,
+    figure: bool,
 ) -> Run:
     """Train from the last checkpoint, or from the beginning, until all steps are taken or `stop` says so.
 
@@ -264,7 +267,7 @@ def sitting(
     )
     if folder is not None:
         diary.checkpoint(folder, training)
-        write_run(run, folder)
+        write_run(run, folder, figure=figure)
     return run
 
 
