@@ -3,17 +3,21 @@
     python benchmarks/proofs.py [--out benchmarks/results/proofs.json] [--repeat 3]
 
 Every network is planned and its weights made, and then proved, several times; the medians are kept. Seconds are those
-of the processor, which a busy machine changes little. Random weights stand in for trained ones: they take as long.
+of one core of the processor, which a busy machine changes little. Random weights stand in for trained ones: they take
+as long.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import statistics
 import time
 from pathlib import Path
 from typing import Any
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy comes: threads that wait for each other count as busy
 
 import numpy as np
 from writing import write_found
