@@ -84,7 +84,10 @@ class Parts:
 
 def read_parts(path: Path) -> list[dict[str, Any]]:
     """Every part in a file, whatever it was made by; an `InputError` where it holds something else."""
-    stored = read_json(path)
+    try:
+        stored = plain(read_json(path))
+    except RecursionError:
+        raise InputError(f"{path} is nested too deeply for parts; compute them again") from None
     if not isinstance(stored, list) or not all(isinstance(part, dict) for part in stored):
         raise InputError(f"{path} must hold a list of parts; compute them again")
     if any(not {"settings", "result"} <= part.keys() for part in stored):

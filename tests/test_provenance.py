@@ -94,6 +94,8 @@ def test_the_command_is_what_was_called(monkeypatch):
     ):
         monkeypatch.setattr(sys, "argv", words)
         assert told_by.called() == command
+    with called_as(["modgrok", "paper", "all", "--out=/home/somebody/secret/mine", "/home/somebody/secret/mine"]):
+        assert told_by.called() == "modgrok paper all --out=mine mine"
 
 
 def test_sittings_that_differ_in_date_and_time_alone_are_one():

@@ -58,6 +58,7 @@ def test_missing_results_are_computed_and_whole_ones_reused(tmp_path):
     damaged.write_text(damaged.read_text().replace("962", "963"))
     third, said = make(tmp_path)
     assert said == ["networks: computing (damaged: its checksum is wrong)"]
+    assert "963" in damaged.with_name("networks.json.damaged").read_text()
     assert third.items[0].measured == first.items[0].measured
 
     (tmp_path / "results" / "classes.json").unlink()
@@ -74,7 +75,8 @@ def test_the_command_lists_every_item(tmp_path, capsys, monkeypatch):
     assert set(printed) == {"item", "size", "items", "recorded", "differing", "files", "seconds"}
     (entry,) = printed["items"]
     assert set(entry) == {"item", "published", "measured", "verdict", "why", "reused", "seconds", "files", "provenance"}
-    assert entry["provenance"][0]["command"] == f"modgrok {shlex.join(arguments)} --json"
+    named = shlex.join([*arguments[:-1], tmp_path.name])
+    assert entry["provenance"][0]["command"] == f"modgrok {named} --json", "no folder of this machine is in it"
     assert entry["reused"] is False and entry["files"] == [str(tmp_path / "results" / "classes.json")]
     assert isinstance(printed["seconds"], float) and isinstance(entry["seconds"], float)
     assert printed["files"] == [str(tmp_path / "report.html"), str(tmp_path / "report.md")]

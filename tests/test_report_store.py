@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from modgrok.base import dependencies
+from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
 from modgrok.base.provenance import UNKNOWN, provenance
 from modgrok.base.repository import STUDIES
@@ -72,6 +74,29 @@ def test_a_result_of_another_making_is_not_taken(stored, key):
 def test_damage_is_noticed(stored, damage, reason):
     stored.write_text(damage(stored.read_text()))
     assert store.read_result(stored, MADE_BY) == (None, reason)
+
+
+def test_a_number_in_place_of_null_is_noticed(stored):
+    """NaN and infinity are stored as null, so a checksum of what is stored alone would let them through."""
+    whole = stored.read_text()
+    assert '"a": null' in whole
+    for wrong in ("NaN", "Infinity", "-1e999", "0"):
+        stored.write_text(whole.replace('"a": null', f'"a": {wrong}'))
+        assert store.read_result(stored, MADE_BY) == (None, store.WRONG)
+        with pytest.raises(InputError, match="its checksum is wrong"):
+            store.stored_result(stored)
+
+
+def test_nesting_beyond_all_bounds_and_a_missing_checksum_are_noticed(stored):
+    record = read_json(stored)
+    for depth in (900, 100_000):
+        stored.write_text(json.dumps(record)[:-1] + f', "x": {"[" * depth}{"]" * depth}}}')
+        assert store.read_result(stored, MADE_BY) == (None, "damaged: not a result")
+    del record["checksum"]
+    write_json(stored, record)
+    assert store.read_result(stored, MADE_BY) == (None, "damaged: not a result")
+    with pytest.raises(InputError, match="its checksum is wrong"):
+        store.stored_result(stored)
 
 
 def test_bytes_that_are_no_text_are_noticed(stored):
@@ -138,6 +163,9 @@ def test_libraries_data_and_studies_are_part_of_the_fingerprint(monkeypatch, tmp
     monkeypatch.setattr(dependencies.importlib.metadata, "version", lambda name: "another")
     after = store.fingerprint("strong", "full")
     assert {name for name in before if before[name] != after[name]} == {"libraries"}
+    data = [path for path in dependencies.PACKAGE.rglob("*") if path.is_file() and path.parent.name == "loss_law"]
+    shipped = {path.suffix for path in data} - {".py", ".pyc"}
+    assert shipped == {".json", ".safetensors"} and shipped <= set(dependencies.DATA)
     file = tmp_path / "read.csv"
     file.write_text("1")
     one = dependencies.data_digest("modgrok.loss_law.calibration", read=(file,))

@@ -18,7 +18,10 @@ from studies.resuming import Parts
 MADE_BY = {"code": "a", "libraries": "jax 1"}
 
 
-@pytest.mark.parametrize("text", ["", "[{", '{"a": 1}', "[1, 2]", '[{"settings": 1}]'])
+DEEP, DEEPER = ('[{"settings": 1, "result": ' + "[" * depth + "]" * depth + "}]" for depth in (900, 100_000))
+
+
+@pytest.mark.parametrize("text", ["", "[{", '{"a": 1}', "[1, 2]", '[{"settings": 1}]', DEEP, DEEPER])
 def test_damaged_parts_count_as_none_and_the_file_is_named(tmp_path, text, caplog):
     caplog.set_level("WARNING", logger="modgrok")
     file = tmp_path / "parts.json"
@@ -109,3 +112,8 @@ def test_invented_rows_of_table_2_are_refused(tmp_path, monkeypatch, caplog):
             again = table2.compute(Effort("quick", folder=tmp_path))
             assert again == computed
             assert str(path) in caplog.text and "was made by another" in caplog.text
+        for table in (invented, rows.slice(1)):
+            pq.write_table(table.replace_schema_metadata(rows.schema.metadata), path)  # the fingerprint is copied
+            caplog.clear()
+            assert table2.compute(Effort("quick", folder=tmp_path)) == computed
+            assert f"{path} has other rows than were computed" in caplog.text

@@ -126,8 +126,10 @@ def test_the_explorer_never_calls_a_recorded_result_ones_own(recorded, tmp_path)
     found, listed = papers.paper_item(params), papers.listed(ITEM, tmp_path)
     assert found["origin"] == "result" and found["provenance"][0]["version"] == "1.0"
     assert listed["first"] == "recorded" and listed["differs"], "a smaller form is not the verdict"
-    store_own(tmp_path, own(recorded))
-    assert papers.listed(ITEM, tmp_path)["first"] == "result"
+    for size in ("standard", "full"):
+        store_own(tmp_path, own(recorded), size)
+        listed = papers.listed(ITEM, tmp_path)
+        assert listed["first"] == "result" and listed["result"]["size"] == size
     law = read_recorded("law")
     store_own(tmp_path, law.result)
     assert papers.paper_item(params | {"item": "law"})["origin"] == "recorded"

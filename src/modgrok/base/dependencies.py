@@ -20,7 +20,7 @@ from modgrok.base.repository import STUDIES
 PACKAGE = Path(__file__).parent.parent
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli", "__main__")
 """Parts of the package that no result depends on."""
-DATA = (".json", ".parquet", ".npy", ".csv")
+DATA = (".json", ".parquet", ".npy", ".csv", ".safetensors")
 LIBRARIES = ("jax", "jaxlib", "optax", "numpy")
 IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(?:\(([^)]*)\)|([^\n]*))|import[ \t]+([\w.]+))", re.MULTILINE

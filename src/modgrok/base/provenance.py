@@ -136,7 +136,7 @@ def of_script(began: float, settings: Mapping[str, Any], *, read: tuple[Path, ..
 @contextmanager
 def called_as(words: Iterable[str]) -> Iterator[None]:
     """Within the block, what is computed says that it was called by these words."""
-    CALLED.append(shlex.join(words))
+    CALLED.append(shlex.join(map(without_place, words)))
     try:
         yield
     finally:
@@ -148,13 +148,18 @@ def called() -> str:
     if CALLED:
         return CALLED[-1]
     program, *given = sys.argv or [""]
-    words = [within_clone(Path(word)) if Path(word).is_absolute() else word for word in given]
-    path = Path(program)
+    words, path = map(without_place, given), Path(program)
     if path.name == "modgrok" or path.parent.name == "modgrok":
         return shlex.join(["modgrok", *words])
     if path.suffix != ".py" or "ipykernel" in program:
         return "a Python session"
     return shlex.join(["python", within_clone(path), *words])
+
+
+def without_place(word: str) -> str:
+    """A word of a command, without the folders of this machine that a path in it names (`--out=/home/me/runs` too)."""
+    option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
+    return option + equals + (within_clone(Path(value)) if Path(value).is_absolute() else value)
 
 
 def within_clone(path: Path) -> str:

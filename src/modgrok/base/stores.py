@@ -15,6 +15,7 @@ their file, under the key `checksums`, with one of that object itself. Files of 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import logging
 import sys
@@ -177,8 +178,17 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
 
 def signed(table: pa.Table, made: Made = (), made_by: Mapping[str, str] | None = None) -> pa.Table:
     """The table with what its Parquet file says: who wrote it, where its rows come from, what they were made by."""
-    said = {WRITTEN_BY: written_by(), COLUMNS: table.column_names, KEY: made, FINGERPRINT: made_by}
-    return table.replace_schema_metadata({name: json_text(value) for name, value in said.items() if value})
+    said: dict[str, Any] = {WRITTEN_BY: written_by(), COLUMNS: table.column_names, KEY: made}
+    known = table.replace_schema_metadata({name: json_text(value) for name, value in said.items() if value})
+    if made_by is None:
+        return known
+    fingerprint = json_text({**made_by, "rows": rows_digest(known)})
+    return known.replace_schema_metadata({**known.schema.metadata, FINGERPRINT: fingerprint})
+
+
+def rows_digest(table: pa.Table) -> str:
+    """Of every value in a table, and of where it says that its rows come from: a fingerprint is of these rows alone."""
+    return hashlib.sha256(f"{table.to_pydict()!r} {signature_of(table, KEY)!r}".encode()).hexdigest()
 
 
 def signature_of(table: pa.Table, name: str = WRITTEN_BY) -> Any:

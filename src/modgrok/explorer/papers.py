@@ -17,7 +17,7 @@ from modgrok.reproduction.item import ItemResult, settings_text
 from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
-SIZES = ("standard", "quick")
+SIZES = ("full", "standard", "quick")
 REPORT = "report.html"
 
 

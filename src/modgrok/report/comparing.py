@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from modgrok.base.errors import InputError
 from modgrok.base.provenance import VERSION_UNKNOWN, Made
 from modgrok.base.results import Result, html_rows, plain
+from modgrok.base.stores import MISFITS
 from modgrok.reproduction.evidence import stored_result
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
@@ -138,7 +139,7 @@ def results_in(place: str | Path, damaged: list[str]) -> dict[str, ItemResult]:
                     raise InputError(f"{path} holds the item {found_here.item!r:.40}")
                 ITEMS[path.stem].summarise(found_here)
                 results[path.stem] = found_here
-            except (InputError, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+            except (*MISFITS, LookupError) as error:
                 why = f" ({error})" if isinstance(error, InputError) else ""
                 damaged.append(f"{path} is no whole result of {path.stem}{why}")
     return results

@@ -215,7 +215,7 @@ def colophon(results: Results, size: Size) -> Iterator[Block]:
     yield Heading(2, "How this page was made")
     yield Paragraph(
         "Seeds count from 0 wherever a number of seeds is given; the same seeds give the same numbers on the same "
-        "processor, but not on a GPU, where many networks at once add gradients up in an order that is not fixed. To "
+        "processor, and on the same kind of GPU wherever eight networks or more are trained side by side. To "
         "make this page again: `modgrok paper all --out report`, with `--quick` for the short form, and with `--full "
         "--no-recorded` from one machine alone. Results are kept beside the page, and used again only by the code, "
         "data, libraries and kind of device that made them. Each says where it comes from; `modgrok paper diff` "

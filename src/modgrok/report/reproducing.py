@@ -15,6 +15,7 @@ from modgrok.base.progress import Progress, Say
 from modgrok.base.provenance import KEY
 from modgrok.base.repository import has_studies
 from modgrok.base.results import Result, html_table, plain
+from modgrok.base.stores import set_aside
 from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
@@ -213,6 +214,8 @@ def stored_or_computed(item: Item, folder: Path, effort: Effort) -> tuple[ItemRe
     if found is not None:
         return replace(found, files=(path,)), True
     effort.say(f"{item.name}: computing ({reason})")
+    if reason.startswith("damaged"):
+        set_aside(path, reason)
     parts = folder / "parts" if item.keeps_parts and not effort.quick else None
     result = replace(item.compute(replace(effort, folder=parts)), files=(path,))
     write_result(path, result, made_by)

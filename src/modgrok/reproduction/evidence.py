@@ -3,7 +3,7 @@
 A record is a value in a JSON file, with a fingerprint (what it was made by, in a few texts) and a checksum over both.
 That of a result names the item, its size, the code that computes it, the data that ship with that code, the libraries
 and the kind of device. Settings are part of the code, so a result made with other settings is never taken for this one.
-What does not count is named, and left where it is; a damaged file is set aside.
+What does not count is named; it stays until what counts takes its place, and a damaged file is set aside.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from modgrok import __version__
 from modgrok.base.dependencies import PACKAGE, code_digest, data_digest, digest_of, libraries
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
-from modgrok.base.results import json_text
+from modgrok.base.results import json_text, plain
+from modgrok.base.stores import MISFITS
 from modgrok.reproduction.item import ItemResult
 from modgrok.reproduction.registry import ITEMS
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from modgrok.figures.style import Figure
 
 Fingerprint = dict[str, str]
+WRONG = "damaged: its checksum is wrong"
 
 
 class Found(NamedTuple):
@@ -71,10 +73,16 @@ def sealed(record: dict[str, Any]) -> dict[str, Any]:
     return {"checksum": checksum(record), **record}
 
 
+def is_whole(record: dict[str, Any]) -> bool:
+    """Whether a record says what it was sealed with; NaN and null have one checksum, and only null is ever written."""
+    said = {key: value for key, value in record.items() if key != "checksum"}
+    return bool(record["checksum"] == checksum(said) and said == plain(said))
+
+
 def fault_of(record: dict[str, Any], made_by: Fingerprint) -> str:
     """Why a record does not count, in a few words; empty if it does."""
-    if record["checksum"] != checksum({key: value for key, value in record.items() if key != "checksum"}):
-        return "damaged: its checksum is wrong"
+    if not is_whole(record):
+        return WRONG
     said = record["fingerprint"]
     names = dict.fromkeys([*made_by, *said])
     differing = [name for name in names if said.get(name) != made_by.get(name)]
@@ -94,7 +102,7 @@ def read_record(path: Path, name: str, made_by: Fingerprint) -> Found:
         record = read_json(path)
         fault = fault_of(record, made_by)
         return Found(None, fault) if fault else Found(record[name], "")
-    except (InputError, ValueError, TypeError, KeyError, AttributeError):
+    except MISFITS:
         return Found(None, f"damaged: not a {name}")
 
 
@@ -114,13 +122,11 @@ def read_result(path: Path, made_by: Fingerprint) -> Found:
 def stored_result(path: Path) -> ItemResult:
     """The result in a file, whatever it was made by; an `InputError` where there is none, or it is damaged."""
     record = read_json(path)
-    if not isinstance(record, dict):
-        raise InputError(f"{path} holds no result of an item")
-    if "checksum" in record and record["checksum"] != checksum({k: v for k, v in record.items() if k != "checksum"}):
-        raise InputError(f"{path} is damaged: its checksum is wrong")
-    found = record.get("result", record)
+    found = record.get("result", record) if isinstance(record, dict) else None
     if not isinstance(found, dict):
         raise InputError(f"{path} holds no result of an item")
+    if {"checksum", "fingerprint"} & record.keys() and not ("checksum" in record and is_whole(record)):
+        raise InputError(f"{path} is {WRONG}")
     return ItemResult.from_json(found)
 
 
