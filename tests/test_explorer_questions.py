@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from modgrok.base.errors import InputError
+from modgrok.compiler.compiling import compile
 from modgrok.explorer import censuses, dropped, functions, network_answers, papers, settings, views
 from modgrok.training.train import train
 
@@ -186,6 +187,45 @@ def test_a_group_in_the_field_of_the_function_has_names_and_an_order_by_cosets()
 
     even = np.array([[is_even(found["elements"][value]) for value in row] for row in values])
     assert even[:12, :12].all() and even[12:, 12:].all() and not even[:12, 12:].any() and not even[12:, :12].any()
+    for coloured in (found["orders"]["cosets"], asked(functions.verdict, expression="a b in S4", mod="24")["order"]):
+        assert sorted(coloured["values"]) == list(range(24))
+        assert all(is_even(found["elements"][value]) == (place < 12) for place, value in enumerate(coloured["values"]))
+
+
+def test_the_neurons_of_a_network_of_a_group_are_told_apart_by_representations():
+    """Their weights are no waves on a circle, and stand over the elements."""
+    one = asked(network_answers.expert, expression="a b in S4", mod="24", frequencies="all")
+    assert one["split"] == "representation" and one["order"] == "cosets" and one["period"] == 24
+    degrees = [int(kind.split()[-1]) for kind in one["kinds"]]
+    assert sum(degree**2 for degree in degrees) == 24
+    assert sum(one["frequencies"].values()) == one["width"] and set(one["frequencies"]) == {*"1234"}
+    waves = floats(one["waves"]).reshape(len(one["shown"]), 3, 24)
+    sign = waves[[one["neurons"]["frequency"][k] for k in one["shown"]].index(1)]
+    assert np.ptp(sign[:, :12], axis=1).max() < 1e-6 < np.abs(sign[:, 0] - sign[:, 12]).min(), "even beside odd"
+    found = asked(network_answers.flow, expression="a b in S4", mod="24", n="5,7", frequencies="all")
+    parts = {part["frequency"]: floats(part["logits"]) for part in found["by_frequency"]}
+    assert found["split"] == "representation" and set(parts) == {1, 2, 3, 4}
+    assert np.allclose(np.sum(list(parts.values()), axis=0), floats(found["logits"]), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "function", ["n1 n2 mod 15", np.random.default_rng(0).integers(0, 7, (7, 7))], ids=("remainders", "table")
+)
+def test_an_expert_whose_weights_are_no_waves_is_shown_as_it_is(function):
+    """One that joins residues of two moduli, which share no circle, and one that looks cells up."""
+    examined = network_answers.Examined(compile(function))
+    experts = examined.network.circuit.experts
+    one = network_answers.expert_view(examined, len(experts))
+    assert one["split"] is None and one["frequencies"] == {} and one["neurons"]["phase"] is None
+    waves = floats(one["waves"]).reshape(len(one["shown"]), len(one["blocks"]), one["period"])
+    readout = np.asarray(experts[-1].readout)
+    assert np.allclose(waves[:, -1, : readout.shape[1]], readout[one["shown"]], atol=1e-5)
+    assert examined.split() is None
+
+
+def test_an_expression_that_says_its_modulus_needs_no_other():
+    found = asked(functions.function, expression="x*y mod 5", mod="97")
+    assert found["modulus"] == 5 and found["title"] == "n1 n2 mod 5" and found["recipe"].command.endswith("--mod 5")
 
 
 def test_a_field_and_a_task_are_functions_of_the_page_too():

@@ -74,6 +74,23 @@ def test_a_hostile_expression_is_text(page, text):
     assert page.evaluate("document.querySelectorAll('body script, img[onerror]').length") == 0
 
 
+def test_what_is_very_long_stays_in_its_place(page):
+    page.goto("/")
+    page.locator("#expression").fill("n1" + " + n1 n2" * 200)
+    expect(page.locator(".facts")).to_contain_text("is a product")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    page.locator("#expression").fill("Ω" * 3000)
+    expect(page.locator(".trouble")).to_contain_text("this is too long: 3,000 characters")
+
+
+def test_an_expression_may_say_its_modulus(page):
+    open_view(page, "function", "n1 n2", 97)
+    page.locator("#expression").fill("x*y mod 5")
+    page.locator("canvas.cells[data-rows='5']").wait_for()
+    expect(page.locator("#modulus")).to_have_value("5")
+    assert "mod=5" in page.url and copied(page) == 'modgrok classify "x*y mod 5" --mod 5'
+
+
 def test_an_own_table_is_read_and_judged(page, server):
     rows = "\n".join(",".join(str((2 * a + b) % 7) for b in range(7)) for a in range(7))
     open_view(page, "function")
@@ -237,6 +254,33 @@ def test_an_input_flows_through_the_plan(page):
     for link in page.locator("a[download]").all():
         answer = page.request.get(link.get_attribute("href"), timeout=1000 * PATIENCE)
         assert answer.ok and "attachment" in answer.headers["content-disposition"]
+
+
+def test_the_neurons_of_a_group_s_network_stand_over_its_elements(page):
+    """The table of the group falls into four blocks, of which each half of the colours has two."""
+    open_view(page, "network", "a b in S3", 6)
+    page.get_by_text("on 2 representations of the group, each neuron on one").wait_for()
+    expect(page.locator(".parts figcaption")).to_have_text(["representation 2", "representation 1"])
+    expect(page.locator(".blocks canvas")).to_have_count(3)
+    expect(page.locator(".blocks .circle")).to_have_count(0)
+    expect(page.locator(".flow")).to_contain_text("a = (1 3), b = (1 3) gives (), which is right")
+    page.get_by_role("link", name="Function").click()
+    page.get_by_label("by cosets").check(force=True)
+    page.locator("canvas.cells[data-order='cosets']").wait_for()
+    expect(page.locator(".strip")).to_contain_text("()")
+    found = cells(page)
+    halves = [{colour for row in found[a : a + 3] for colour in row[b : b + 3]} for a in (0, 3) for b in (0, 3)]
+    assert halves[0] == halves[3] and halves[1] == halves[2] and not halves[0] & halves[1]
+    green = [sorted(int(colour.split(",")[1]) for colour in half) for half in halves]
+    assert green[0][-1] < green[1][0], "dark, and bright"
+
+
+def test_an_expert_that_lies_on_no_circle_is_no_trouble(page):
+    open_view(page, "network", "n1 n2", 15)
+    page.get_by_text("Lines are weights over their values").wait_for()
+    expect(page.locator(".blocks canvas")).to_have_count(3)
+    expect(page.locator(".notice")).to_have_count(0)
+    expect(page.locator(".plan")).not_to_contain_text("1 neurons")
 
 
 def test_fewer_frequencies_are_fewer_neurons(page):

@@ -43,7 +43,7 @@ def asked_function(params: Params, at_least: int = 2) -> Function:
     """The function that a question is about: `expression` and `mod`, or a `table` that was sent before.
 
     An expression that mentions fewer variables than `at_least` gets others. One that says where it has its values ("a
-    b in S5", a task by its name) needs no `mod`, which a page may have from what was typed before.
+    b in S5", "n1 n2 mod 7", a task by its name) needs no `mod`, which a page may have from what was typed before.
     """
     if table := params.get("table"):
         return stored_table(Path(str(params["tables"])), str(table), whole(params, "mod"))
@@ -59,7 +59,8 @@ def asked_text(params: Params) -> tuple[str, int | None]:
     if not is_expression(expression):
         raise InputError(f"{expression!r} is the name of a file; drop the file itself on the page")
     text = task_text(expression)
-    own_place = text != expression or parse_any(text).place is not None
+    said = parse_any(text)
+    own_place = text != expression or said.place is not None or said.modulus is not None
     return text, None if own_place else mod
 
 
@@ -152,7 +153,7 @@ def coset_orders(found: Function) -> dict[str, Any] | None:
     if not isinstance(found.structure, Group):
         return None
     along = coset_order(found.structure)
-    return {"rows": along, "columns": along}
+    return {"rows": along, "columns": along, "values": along}
 
 
 def typeset(tree: Tree) -> dict[str, Any]:
@@ -210,14 +211,18 @@ def verdict_on(found: Function, fraction: float, *, expect: bool = True) -> dict
 def witness_order(answer: Answer) -> dict[str, Any] | None:
     """Rows by g1 and columns by g2, ∞ first: then equal sums lie on diagonals, and so do the values.
 
-    In any group elements are put by the cosets of a chain of subgroups: there the blocks are.
+    In any group elements are put by the cosets of a chain of subgroups, and values with them: there the blocks are.
     """
     witness = answer.witness
     if witness is None or len(witness.g) != 2:
         return None
-    along = None if not witness.products else coset_order(nameless(np.array(witness.products)))
+    if not witness.products:
+        rows, columns = map(by_place, witness.g)
+        return {"rows": rows, "columns": columns, "values": None}
+    along = coset_order(nameless(np.array(witness.products)))
     rows, columns = (by_place(part, along) for part in witness.g)
-    return {"rows": rows, "columns": columns}
+    placed = (value for place in along if (value := witness.h[place]) is not None)
+    return {"rows": rows, "columns": columns, "values": list(dict.fromkeys([*placed, *range(answer.function.values)]))}
 
 
 def by_place(part: Sequence[int | None], along: Sequence[int] | None = None) -> list[int]:

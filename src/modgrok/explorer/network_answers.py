@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.algebra.cosets import coset_order
 from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group
 from modgrok.base.errors import InputError
 from modgrok.base.results import plain_object
 from modgrok.compiler.compiling import compile
@@ -23,7 +25,8 @@ from modgrok.explorer.functions import asked_function
 from modgrok.explorer.limits import check_settings, here
 from modgrok.explorer.recipes import Recipe, of_network
 from modgrok.inspection.experts import ExpertInspection, input_names, inspect_experts, neurons_per_frequency
-from modgrok.inspection.order import Labels
+from modgrok.inspection.group_view import neurons_of
+from modgrok.inspection.order import NO_ORDER, Labels, witness_of
 from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
 from modgrok.networks.export import export
 from modgrok.networks.network import Network, check_rows
@@ -37,6 +40,8 @@ DROPPED, NETWORK_FILE = "network-", "network.safetensors"
 SHOWN_NEURONS = 12
 SHOWN_FREQUENCIES = 16
 """Frequencies whose part in the logits is shown on its own."""
+WAVES = 0.5
+"""Share of weights that cosines must explain for an expert to be shown as waves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +53,32 @@ class Examined:
     @cached_property
     def experts(self) -> tuple[ExpertInspection, ...]:
         return inspect_experts(self.network)
+
+    def waves_of(self, count: int) -> ExpertInspection | None:
+        """An expert whose weights are waves; None for one that looks cells up, or has no circle to be a wave on."""
+        try:
+            part = self.experts[count - 1]
+        except InputError:  # inputs and output of different sizes lie on no common circle
+            return None
+        explained = part.explained[part.waves.active]
+        return None if part.order == NO_ORDER or (len(explained) and np.median(explained) < WAVES) else part
+
+    @cached_property
+    def used(self) -> Int[np.ndarray, "width"] | None:
+        """The representation of its group that each neuron uses, 0 where none; None for what is no word in a group, or
+        has waves."""
+        group = self.network.function.structure
+        if not isinstance(group, Group) or witness_of(self.network.function) is not None:
+            return None
+        found = neurons_of(self.network, group, cosets=False)
+        return None if found is None else found.used
+
+    def split(self) -> tuple[str, Int[np.ndarray, "width"]] | None:
+        """By what the neurons of the last expert are told apart, and the number of each; 0 is constant."""
+        part = self.waves_of(len(self.network.circuit.experts))
+        if part is not None:
+            return "frequency", part.waves.frequency
+        return None if self.used is None else ("representation", self.used)
 
 
 @lru_cache(maxsize=KEPT_NETWORKS)
@@ -179,42 +210,84 @@ def download(params: Params) -> tuple[bytes, str]:
 
 
 def expert(params: Params) -> dict[str, Any]:
-    """One expert: the waves of its neurons, and for some of them the weights themselves along the circle.
+    """One expert: what its neurons are told apart by, and for some of them the weights themselves.
 
-    A residue lies where its multiple, or its place by the witness, lies; there every block of a neuron is the wave
-    amplitude · cos(2π · frequency · place / period + phase), with one frequency for all blocks.
+    Of waves, a residue lies where its multiple, or its place by the witness, lies; there every block of a neuron is the
+    wave amplitude · cos(2π · frequency · place / period + phase), with one frequency for all blocks. In a group that is
+    not cyclic weights stand over the elements by cosets, and a neuron has a representation.
     """
     return expert_view(asked_network(params), whole(params, "expert") or 1)
 
 
 def expert_view(examined: Examined, count: int) -> dict[str, Any]:
-    experts = examined.network.circuit.experts
+    network = examined.network
+    experts, wires = network.circuit.experts, network.circuit.wires
     if not 1 <= count <= len(experts):
         raise InputError(f"this network has the experts 1 … {len(experts)}, got {count}")
-    part = examined.experts[count - 1]
-    waves = part.waves
-    shown = shown_neurons(waves.frequency, np.where(waves.alive, waves.amplitude.sum(axis=0), -1))
-    blocks = [*input_names(examined.network, examined.network.circuit.wires[count - 1]), "readout"]
-    about = examined.network.plan[count - 1] if examined.network.plan else None
+    about = network.plan[count - 1] if network.plan else None
+    part = examined.waves_of(count)
     return plain_object(
         {
             "expert": count,
-            "text": examined.network.title if about is None else about.text,
-            "order": part.order,
-            "period": waves.period,
-            "blocks": blocks,
-            "width": part.expert.width,
-            "neurons": {
-                "frequency": waves.frequency,
-                "amplitude": waves.amplitude.T,
-                "phase": waves.phase.T,
-                "alive": waves.alive,
-            },
-            "frequencies": neurons_per_frequency(waves),
-            "shown": shown,
-            "waves": encoded(weights_by_place(part.expert, waves.labels, shown), "f32"),
+            "text": network.title if about is None else about.text,
+            "blocks": [*input_names(network, wires[count - 1]), "readout"],
+            "width": experts[count - 1].width,
+            **(drawn_weights(examined, count) if part is None else drawn_waves(part)),
         }
     )
+
+
+def drawn_waves(part: ExpertInspection) -> dict[str, Any]:
+    """Neurons whose weights are cosines along a circle."""
+    waves = part.waves
+    shown = shown_neurons(waves.frequency, np.where(waves.alive, waves.amplitude.sum(axis=0), -1))
+    return {
+        "order": part.order,
+        "period": waves.period,
+        "split": "frequency",
+        "kinds": None,
+        "neurons": {
+            "frequency": waves.frequency,
+            "amplitude": waves.amplitude.T,
+            "phase": waves.phase.T,
+            "alive": waves.alive,
+        },
+        "frequencies": neurons_per_frequency(waves),
+        "shown": shown,
+        "waves": encoded(weights_by_place(part.expert, waves.labels, shown), "f32"),
+    }
+
+
+def drawn_weights(examined: Examined, count: int) -> dict[str, Any]:
+    """Neurons whose weights are no waves: as they are, over the elements of a group by cosets."""
+    found, used = examined.network, examined.used
+    circuit, group = found.circuit, found.function.structure
+    expert = circuit.experts[count - 1]
+    sizes = [*found.model.residues, *(each.readout.shape[-1] for each in circuit.experts)]
+    embed, readout = np.asarray(expert.embed, np.float64), np.asarray(expert.readout, np.float64)
+    blocks = [*(embed[s][: sizes[wire]] for s, wire in enumerate(circuit.wires[count - 1])), readout.T]
+    order, kinds, told = "natural", None, {}
+    if isinstance(group, Group) and all(len(block) == group.order for block in blocks):
+        order, along = "cosets", coset_order(group)
+        blocks = [block[along] for block in blocks]
+        if used is not None:
+            kinds = [f"{rho.kind}, degree {rho.degree}" for rho in group.representations]
+            told = {number: int((used == number).sum()) for number in np.unique(used).tolist()}
+    numbers = np.zeros(expert.width, int) if used is None else used
+    shown = shown_neurons(numbers, np.sum([(block**2).sum(axis=0) for block in blocks], axis=0))
+    placed = np.full((len(shown), len(blocks), max(map(len, blocks))), np.nan)
+    for k, block in enumerate(blocks):
+        placed[:, k, : len(block)] = block.T[shown]
+    return {
+        "order": order,
+        "period": placed.shape[2],
+        "split": None if kinds is None else "representation",
+        "kinds": kinds,
+        "neurons": {"frequency": numbers, "amplitude": None, "phase": None, "alive": np.ones(expert.width, bool)},
+        "frequencies": told,
+        "shown": shown,
+        "waves": encoded(placed, "f32"),
+    }
 
 
 def shown_neurons(
@@ -292,19 +365,15 @@ def asked_row(params: Params, found: Network) -> Int[np.ndarray, "variable"]:
 
 
 def by_frequency(examined: Examined, hidden: Float[np.ndarray, "width"]) -> dict[str, Any]:
-    """The logits as a sum over the frequencies of the last expert's neurons, the largest parts first."""
-    readout = np.asarray(examined.network.circuit.experts[-1].readout, np.float64)
-    contributions = hidden[:, None] * readout
-    try:
-        frequency = examined.experts[-1].waves.frequency
-    except InputError as error:
-        return {"by_frequency": [], "rest": encoded(contributions.sum(axis=0), "f32"), "no_frequencies": str(error)}
-    parts = {int(f): contributions[frequency == f].sum(axis=0) for f in np.unique(frequency)}
+    """The logits as a sum over what tells the last expert's neurons apart, frequencies or representations of a group,
+    the largest parts first."""
+    contributions = hidden[:, None] * np.asarray(examined.network.circuit.experts[-1].readout, np.float64)
+    split = examined.split()
+    if split is None:
+        return {"split": None, "by_frequency": [], "rest": encoded(contributions.sum(axis=0), "f32")}
+    what, own = split
+    parts = {int(f): contributions[own == f].sum(axis=0) for f in np.unique(own)}
     largest = sorted(parts, key=lambda f: -float(np.ptp(parts[f])))
     shown = [{"frequency": f, "logits": encoded(parts[f], "f32")} for f in largest[:SHOWN_FREQUENCIES]]
     rest = [parts[f] for f in largest[SHOWN_FREQUENCIES:]]
-    return {
-        "by_frequency": shown,
-        "rest": encoded(np.sum(rest, axis=0), "f32") if rest else None,
-        "no_frequencies": None,
-    }
+    return {"split": what, "by_frequency": shown, "rest": encoded(np.sum(rest, axis=0), "f32") if rest else None}

@@ -229,16 +229,11 @@ def of_network(found: Network, progress: Progress | None) -> dict[str, Any]:
 
 
 def experts(found: Network) -> list[dict[str, Any]]:
-    """The waves of its experts, as far as they are few and narrow."""
+    """What its experts do, as far as they are few and narrow."""
     if not found.is_circuit or len(found.circuit.experts) > MOST_EXPERTS:
         return []
-    examined, views = Examined(found), []
-    for count, expert in enumerate(found.circuit.experts, start=1):
-        try:
-            views.append(expert_view(examined, count) if expert.width <= MOST_NEURONS else None)
-        except InputError:  # one whose inputs and output differ in size lies on no circle
-            views.append(None)
-    return [view for view in views if view is not None]
+    examined, drawn = Examined(found), enumerate(found.circuit.experts, start=1)
+    return [expert_view(examined, count) for count, expert in drawn if expert.width <= MOST_NEURONS]
 
 
 def of_run(found: Run, progress: Progress | None) -> dict[str, Any]:

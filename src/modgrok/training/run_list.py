@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 SHOWN = ("expression", "modulus", "model", "steps")
 """Settings with a column of their own in the list of runs."""
+FUNCTION = "function"
+"""What a file keeps of a function that is no polynomial; people are told its name, which is the expression."""
+NAMES = {"ipr": "IPR", "ipr_alive": "IPR of living neurons", "alive": "living neurons"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -219,7 +222,7 @@ class Comparison(Result):
     def labels(self) -> list[str]:
         """What tells each run from the others, in few words: its settings, or its name."""
         settings = [{name: values[k] for name, values in self.settings.items()} for k in range(len(self.names))]
-        texts = [", ".join(map(setting_text, each.items())) for each in settings]
+        texts = [", ".join(setting_text(item) for item in each.items() if item[0] != FUNCTION) for each in settings]
         short = len(set(texts)) == len(texts) and max(map(len, texts)) <= 40
         return texts if short else list(self.names)
 
@@ -234,8 +237,9 @@ class Comparison(Result):
         """As people read it: a line for each setting that differs and for each number, a column for each run."""
         lines = {**self.settings, **self.numbers}
         return [
-            [name.replace("_", " "), *map(percent if name.endswith("accuracy") else cell, values)]
+            [NAMES.get(name, name.replace("_", " ")), *map(percent if name.endswith("accuracy") else cell, values)]
             for name, values in lines.items()
+            if name != FUNCTION
         ]
 
     def _repr_html_(self) -> str:

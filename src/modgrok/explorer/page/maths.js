@@ -1,4 +1,4 @@
-// Mathematics as it is printed: the server's tree of an expression as MathML, and n1^2 n2 in a sentence.
+// Mathematics as it is printed: the server's tree of an expression as MathML, and n1^2 n2 in a sentence, with Z_7 and `code`.
 import { el, mathml } from "./dom.js";
 
 const row = (nodes) => nodes.length === 1 ? nodes[0] : mathml("mrow", nodes);
@@ -38,7 +38,7 @@ export function formula(node, modulus) {
   return whole;
 }
 
-const TOKEN = /(?<![A-Za-z])([ng])(\d{1,2})(?:\^(\d+))?(?!\w)|(?<![A-Za-z])([a-z]|\))\^(\d+)/g;
+const TOKEN = /(?<![A-Za-z])([ng])(\d{1,2})(?:\^(-?\d+))?(?!\w)|(?<=(?<![A-Za-z])[a-z]|[\d)])\^(-?\d+)|(?<![A-Za-z])Z_(\d+)|`([^`]+)`/g;
 
 /** A sentence in which n1^2 stands as mathematics; everything else stays the text it was. */
 export function prose(text) {
@@ -46,9 +46,9 @@ export function prose(text) {
   let from = 0;
   for (const found of text.matchAll(TOKEN)) {
     nodes.push(text.slice(from, found.index));
-    const [whole, letter, index, power, base, exponent] = found;
+    const [whole, letter, index, power, exponent, order, code] = found;
     if (letter) nodes.push(el("span", { className: "maths" }, el("i", {}, letter), el("sub", {}, index), power ? el("sup", {}, power) : null));
-    else nodes.push(base, el("sup", {}, exponent));
+    else nodes.push(exponent ? el("sup", {}, exponent) : order ? ["Z", el("sub", {}, order)] : el("code", {}, code));
     from = found.index + whole.length;
   }
   nodes.push(text.slice(from));

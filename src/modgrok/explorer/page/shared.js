@@ -4,11 +4,8 @@ import { el, replace } from "./dom.js";
 import { formula, prose } from "./maths.js";
 import { button, notice, segmented, tiles } from "./parts.js";
 import { planGraph } from "./pictures/graph.js";
-import { valueStrip } from "./pictures/small.js";
 import { TablePicture } from "./pictures/table.js";
-import { UNKNOWN, isFlat, valuePixels } from "./pictures/values.js";
-import { valueColours } from "./colours.js";
-import { numbers } from "./decode.js";
+import { isFlat, reader, strip, valuePixels } from "./pictures/values.js";
 import { movesByItself } from "./player.js";
 import { comparison } from "./views/compared.js";
 import { expertPanel } from "./views/expert.js";
@@ -33,7 +30,7 @@ function hero() {
 
 /** The film of a training; it plays by itself once, when it is first seen. */
 function filmed() {
-  const stage = new Stage();
+  const stage = new Stage({ elements: () => DATA.function.elements });
   if (DATA.run) stage.measured(DATA.run.curves, 0); else stage.withoutCurves();
   stage.open(DATA.film);
   if (!stage.film) return DATA.film.why ? notice(DATA.film.why) : null;
@@ -83,22 +80,21 @@ function verdict(app) {
 /** The table of values, in one of its orders. */
 function values() {
   const info = DATA.function;
-  const all = numbers(info.table), [rows, columns] = info.shown, whole = isFlat(info);
+  const [rows, columns] = info.shown, whole = isFlat(info);
   const orders = whole ? { ...info.orders, witness: DATA.verdict.order } : { natural: {} };
-  const named = (element) => info.elements?.[element] ?? element;
-  const picture = new TablePicture({ label: `Table of ${info.title}`, largest: 520, describe: (row, column) => {
-    const value = all[row * columns + column];
-    return `${info.variables[0]} = ${named(row * info.every)}, ${info.variables[1]} = ${named(column * info.every)}: ${value === UNKNOWN ? "unknown" : named(value)}`;
-  } });
+  const picture = new TablePicture({ label: `Table of ${info.title}`, largest: 520, describe: reader(info) }), colours = el("div");
   let order = "natural";
-  const draw = () => picture.show({ pixels: valuePixels(info), rows, columns, rowOrder: orders[order].rows, columnOrder: orders[order].columns, names: info.variables, order });
+  const draw = () => {
+    picture.show({ pixels: valuePixels(info, undefined, orders[order]), rows, columns, rowOrder: orders[order].rows, columnOrder: orders[order].columns, names: info.variables, order });
+    replace(colours, strip(info, orders[order]));
+  };
   const offered = Object.fromEntries(Object.entries(ORDERS).filter(([name]) => orders[name]));
   const rest = info.at.map((value, at) => `${info.variables[at + 2]} = ${value}`).join(", ");
   const note = [rest && `Where ${rest}.`, info.every > 1 && `Every ${info.every} values of each variable, one is drawn.`].filter(Boolean).join(" ");
   const choice = segmented("Order of the axes", offered, order, (name) => { order = name; draw(); });
   addEventListener("themechange", draw);
   draw();
-  return part("The table of values", note ? el("p", { className: "soft small" }, prose(note)) : null, whole ? choice.element : null, picture.element, valueStrip(valueColours(info.values), info.values));
+  return part("The table of values", note ? el("p", { className: "soft small" }, prose(note)) : null, whole ? choice.element : null, picture.element, colours);
 }
 
 /** What makes all of it once more. */

@@ -6,6 +6,8 @@ import { count } from "./words.js";
 
 const EXAMPLES = [["n1 n2", 97], ["n1 + n2", 97], ["(2n1 + 3n2)^4", 97], ["a b in S5", ""], ["power2022:x/y", ""], ["8x^5 y + 34x^9 y^5", 97], ["n1^2 + n1 n2 + n2^2", 97], ["n1 n2", 96]];
 
+const LONGEST_SENT = 16000;  // an address with more is not taken
+
 export class Subject {
   constructor(app) {
     this.app = app;
@@ -38,8 +40,13 @@ export class Subject {
   async read() {
     const question = this.question();
     try {
+      const sent = new URLSearchParams(question).toString().length;
+      if (sent > LONGEST_SENT) throw new ApiError(0, { error: `this is too long: ${count(question.expression.length)} characters, where 4,000 are the limit and any but plain letters and digits count more; shorten it` });
       const info = await this.ask(question);
-      if (info.modulus && (!this.modulus.value || info.elements)) this.modulus.value = String(info.modulus);
+      if (info.modulus && Number(this.modulus.value) !== info.modulus) {  // where the expression says its own: n1 n2 mod 7, a b in S5
+        this.modulus.value = String(info.modulus);
+        if (!question.table) question.mod = this.modulus.value;
+      }
       this.show(info);
       this.app.subjectRead({ question, info });
     } catch (error) {

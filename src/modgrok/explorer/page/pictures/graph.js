@@ -1,6 +1,6 @@
 // A plan as a graph: variables on the left, each expert to the right of what it reads.
 import { el, svg } from "../dom.js";
-import { count } from "../words.js";
+import { plural } from "../words.js";
 
 const WIDTH = 210, HEIGHT = 74, ACROSS = 76, DOWN = 22, VARIABLE = 64;
 
@@ -52,13 +52,13 @@ function box(node, { x, y, width }, chosen, onpick, wire) {
   const short = node.text.length > room ? `${node.text.slice(0, room - 1).trimEnd()}…` : node.text;
   const group = svg("g", {
     class: `node ${expert ? "expert" : "variable"}${node.expert === chosen && expert ? " chosen" : ""}`, transform: `translate(${x} ${y})`,
-    ...(expert ? { tabindex: 0, role: "button", "aria-pressed": String(node.expert === chosen), "aria-label": `${node.id}, a ${node.kind}: ${node.text}, ${node.width} neurons`, onclick: () => onpick(node.expert), onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); onpick(node.expert); } } } : {}),
+    ...(expert ? { tabindex: 0, role: "button", "aria-pressed": String(node.expert === chosen), "aria-label": `${node.id}, a ${node.kind}: ${node.text}, ${plural(node.width, "neuron")}`, onclick: () => onpick(node.expert), onkeydown: (event) => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); onpick(node.expert); } } } : {}),
   }, svg("title", {}, node.text), svg("rect", { width, height: HEIGHT, rx: 10 }));
   if (!expert) {
     group.append(svg("text", { x: width / 2, y: wire ? HEIGHT / 2 - 3 : HEIGHT / 2 + 6, "text-anchor": "middle", class: "name" }, mathText(node.text)));
   } else {
     group.append(svg("text", { x: 14, y: 24, class: "name" }, mathText(short)),
-      svg("text", { x: 14, y: 44, class: "what" }, `${node.kind} · ${count(node.width)} neurons`));
+      svg("text", { x: 14, y: 44, class: "what" }, `${node.kind} · ${plural(node.width, "neuron")}`));
   }
   if (wire) group.append(...carried(wire, expert, width));
   return group;

@@ -1,7 +1,7 @@
 // Small pictures: a function of residues, waves, phases on a circle, bars, an interval.
 import { el, svg } from "../dom.js";
 import { LINES, themed } from "../colours.js";
-import { count, percent } from "../words.js";
+import { percent } from "../words.js";
 
 const range = (values) => values.reduce(([low, high], value) => value === null ? [low, high] : [Math.min(low, value), Math.max(high, value)], [Infinity, -Infinity]);
 
@@ -116,12 +116,13 @@ export function interval({ value, low, high }) {
 }
 
 /** The colours of values, as a strip with its ends named. */
-export function valueStrip(colours, values) {
-  const canvas = el("canvas", { role: "img", "aria-label": `colours of the values 0 to ${values - 1}, dark to bright` });
+export function valueStrip(colours, [first, last]) {
+  const values = colours.length;
+  const canvas = el("canvas", { role: "img", "aria-label": `colours of the values from ${first} to ${last}, dark to bright` });
   canvas.width = values;
   canvas.height = 1;
   const image = new ImageData(values, 1);
   new Uint32Array(image.data.buffer).set(colours);
   canvas.getContext("2d").putImageData(image, 0, 0);
-  return el("div", { className: "strip number" }, el("span", {}, "0"), canvas, el("span", {}, count(values - 1)));
+  return el("div", { className: "strip number" }, el("span", {}, first), canvas, el("span", {}, last));
 }

@@ -11,38 +11,48 @@ export function weights(all, k, b, blocks, period) {
   return Array.from(all.subarray(at, at + period));
 }
 
-/** The waves of shown neurons, and behind each the cosine that fits it. */
+/** The weights of shown neurons on a block, and behind each the cosine that fits it, where weights are waves. */
 export function waves(found, block) {
-  const { neurons, shown, blocks, period } = found;
-  const all = floats(found.waves);
-  const order = frequencyOrder(found);
+  const { neurons, shown, blocks, period, split } = found, all = floats(found.waves), own = numbersOf(found);
   return shown.map((neuron, k) => {
-    const values = weights(all, k, block, blocks.length, period);
-    const turn = 2 * Math.PI * neurons.frequency[neuron] / period;
-    const constant = neurons.frequency[neuron] === 0;
-    const fit = constant ? null : values.map((_, place) => neurons.amplitude[neuron][block] * Math.cos(turn * place + neurons.phase[neuron][block]));
-    return { values, fit, colour: order.indexOf(neurons.frequency[neuron]), label: `neuron ${neuron + 1}, ${constant ? "constant" : `frequency ${neurons.frequency[neuron]}`}` };
+    const values = weights(all, k, block, blocks.length, period), number = neurons.frequency[neuron];
+    const turn = 2 * Math.PI * number / period;
+    const fit = split === "frequency" && number ? values.map((_, place) => neurons.amplitude[neuron][block] * Math.cos(turn * place + neurons.phase[neuron][block])) : null;
+    return { values, fit, colour: own.indexOf(number), label: `neuron ${neuron + 1}${split ? `, ${number ? `${split} ${number}` : "constant"}` : ""}` };
   });
 }
 
-/** The frequencies that neurons have, rising; 0 is that of neurons that are the same for every input. */
-const frequencyOrder = ({ neurons }) => [...new Set(neurons.frequency)].filter((frequency) => frequency > 0).sort((a, b) => a - b);
+/** The frequencies, or representations, that neurons have, rising; 0 is that of neurons that are the same for every input. */
+const numbersOf = ({ neurons }) => [...new Set(neurons.frequency)].filter((number) => number > 0).sort((a, b) => a - b);
+
+/** What is seen of an expert, and how to read it. */
+function told(found, many) {
+  const { split, order, period, text, width } = found, head = `It computes ${text} with ${plural(width, "neuron")}`;
+  if (split === "frequency" && many) return `${head} on ${plural(many, "frequency", "frequencies")} of a circle of ${count(period)} places (${order} order). Each weight is a cosine; thick lines are the cosines, thin ones the weights. The circles show every neuron's phase, one ring for each frequency.`;
+  const over = order === "cosets" ? "the elements of the group, which stand by cosets" : order === "natural" ? "their values 0, 1, 2, …" : `the residues in ${order} order`;
+  return `${head}${split === "representation" ? ` on ${plural(many, "representation")} of the group, each neuron on one` : ""}. Lines are weights over ${over}.`;
+}
 
 export function expertPanel(found) {
-  const order = frequencyOrder(found);
+  const own = numbersOf(found), circled = found.split === "frequency" && own.length;
   const pictures = found.blocks.map((name, block) => {
-    const grid = new WaveGrid(`Weights of ${plural(found.shown.length, "neuron")} on ${name}, each a wave over the residues in ${found.order} order`, { cellWidth: 96, cellHeight: 44 });
+    const grid = new WaveGrid(`Weights of ${plural(found.shown.length, "neuron")} on ${name}`, { cellWidth: 96, cellHeight: 44 });
     requestAnimationFrame(() => grid.show(waves(found, block).slice(0, 6)));
-    const phases = found.neurons.frequency.map((frequency, neuron) => ({ phase: found.neurons.phase[neuron][block], colour: order.indexOf(frequency), ring: (order.indexOf(frequency) + 1) / order.length })).filter(({ ring }, neuron) => ring > 0 && found.neurons.alive[neuron]);
-    const circle = phaseCircle(phases.slice(0, 1000), `Phases of ${plural(phases.length, "neuron")} on ${name}`, { size: 132 });
-    return el("div", { className: "block" }, el("h3", { className: "sub" }, name === "readout" ? "readout" : prose(`weights on ${name}`)), el("div", { className: "block-row" }, grid.element, circle));
+    return el("div", { className: "block" }, el("h3", { className: "sub" }, name === "readout" ? "readout" : prose(`weights on ${name}`)), el("div", { className: "block-row" }, grid.element, circled ? circle(found, own, block) : null));
   });
-  const used = Object.entries(found.frequencies).map(([frequency, neurons]) => `${frequency}${neurons > 1 ? ` (${neurons})` : ""}`);
-  const many = used.length > 24 ? `${used.slice(0, 24).join(", ")}, … ${used.length} in all` : used.join(", ");
+  const kind = (number) => found.kinds ? `: ${found.kinds[number]}` : "";
+  const used = Object.entries(found.frequencies).map(([number, neurons]) => `${number}${kind(number)}${neurons > 1 ? ` (${neurons})` : ""}`);
+  const many = used.length > 24 ? `${used.slice(0, 24).join(", ")}, … ${used.length} in all` : used.join(found.kinds ? "; " : ", ");
   return [
     el("h2", { className: "label" }, `Expert e${found.expert}: what its neurons do`),
-    el("p", { className: "soft small" }, prose(`It computes ${found.text} with ${plural(found.width, "neuron")} on ${plural(order.length, "frequency", "frequencies")} of a circle of ${count(found.period)} places (${found.order} order). Each weight is a cosine; thick lines are the cosines, thin ones the weights. The circles show every neuron's phase, one ring for each frequency.`)),
+    el("p", { className: "soft small" }, prose(told(found, own.length))),
     el("div", { className: "blocks" }, pictures),
-    el("p", { className: "soft small number" }, `Frequencies, with neurons on each: ${many}`),
+    used.length ? el("p", { className: "soft small number" }, `${found.split === "frequency" ? "Frequencies" : "Representations"}, with neurons on each: ${many}`) : null,
   ];
+}
+
+/** The phases of the living neurons on a block. */
+function circle(found, own, block) {
+  const phases = found.neurons.frequency.map((frequency, neuron) => ({ phase: found.neurons.phase[neuron][block], colour: own.indexOf(frequency), ring: (own.indexOf(frequency) + 1) / own.length })).filter(({ ring }, neuron) => ring > 0 && found.neurons.alive[neuron]);
+  return phaseCircle(phases.slice(0, 1000), `Phases of ${plural(phases.length, "neuron")} on ${found.blocks[block]}`, { size: 132 });
 }

@@ -1,13 +1,13 @@
 // One input on its way through the network: the value on every wire, the logits, and what each frequency adds to them.
 import { get, newest } from "../api.js";
-import { floats, numbers } from "../decode.js";
+import { floats } from "../decode.js";
 import { debounced, el, replace } from "../dom.js";
 import { prose } from "../maths.js";
 import { field, notice } from "../parts.js";
 import { bars } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { figure } from "../words.js";
-import { isFlat, valuePixels } from "../pictures/values.js";
+import { isFlat, reader, valuePixels } from "../pictures/values.js";
 
 export class FlowPanel {
   constructor(network) {
@@ -17,6 +17,7 @@ export class FlowPanel {
     this.fields = el("div", { className: "fields" });
     this.place = el("div");
     this.element = el("section", { className: "flow", "aria-label": "One input" }, el("div", { className: "stack tight" }, el("h2", { className: "label" }, "One input on its way"), this.fields, this.place), this.answer);
+    this.element.hidden = true;  // until there is a network
     this.ask = newest((question, signal) => get("flow", question, signal));
     this.later = debounced(() => this.run(), 60);
   }
@@ -47,10 +48,9 @@ export class FlowPanel {
     replace(this.place);
     const { info } = this.network;
     if (!isFlat(info)) return;
-    const values = numbers(info.table);
     const picture = new TablePicture({
       label: `Table of ${info.title}: choose a cell to send it through the network`, largest: 220,
-      describe: (row, column) => `${info.variables[0]} = ${row}, ${info.variables[1]} = ${column}: ${values[row * info.sizes[1] + column]}`,
+      describe: reader(info),
       onpick: (row, column) => { this.inputs = [row, column]; this.boxes.forEach(([input], at) => { input.value = this.inputs[at]; }); this.run(); },
     });
     picture.show({ pixels: valuePixels(info), rows: info.sizes[0], columns: info.sizes[1], names: info.variables });
@@ -71,15 +71,16 @@ export class FlowPanel {
 
   draw(found) {
     const logits = Array.from(floats(found.logits));
-    const right = found.correct === null ? "" : found.correct ? ", which is right" : `; right is ${found.expected}`;
-    const said = `${found.variables.map((name, at) => `${name} = ${found.row[at]}`).join(", ")} gives ${found.value}${right}. The runner-up is ${figure(found.margin)} below.`;
+    const element = (value) => this.network.info.elements?.[value] ?? value;
+    const right = found.correct === null ? "" : found.correct ? ", which is right" : `; right is ${element(found.expected)}`;
+    const said = `${found.variables.map((name, at) => `${name} = ${element(found.row[at])}`).join(", ")} gives ${element(found.value)}${right}. The runner-up is ${figure(found.margin)} below.`;
     const small = { width: 150, height: 34, strong: found.value };
-    const parts = found.by_frequency.slice(0, 8).map(({ frequency, logits: part }) => el("figure", {}, bars(Array.from(floats(part)), frequency ? `What frequency ${frequency} adds to the logits` : "What constant neurons add to the logits", small), el("figcaption", {}, frequency ? `frequency ${frequency}` : "constant neurons")));
+    const parts = found.by_frequency.slice(0, 8).map(({ frequency, logits: part }) => [frequency ? `${found.split} ${frequency}` : "constant neurons", part]).map(([name, part]) => el("figure", {}, bars(Array.from(floats(part)), `What ${name} add${name.endsWith("s") ? "" : "s"} to the logits`, small), el("figcaption", {}, name)));
     const others = found.by_frequency.length - 8;
     return [
       el("p", {}, prose(said)),
       el("figure", { className: "logits" }, bars(logits, `Logits of the values 0 to ${logits.length - 1}; the largest is that of ${found.value}`, { width: 620, height: 110, strong: found.value }), el("figcaption", {}, `logits of the values 0 to ${logits.length - 1}`)),
-      parts.length ? el("h3", { className: "sub" }, "The same, split by frequency") : null,
+      parts.length ? el("h3", { className: "sub" }, `The same, split by ${found.split}`) : null,
       el("div", { className: "parts" }, parts),
       parts.length ? el("p", { className: "soft small" }, others > 0 || found.rest ? "… and more; together they are the logits." : "Together they are the logits.") : null,
     ];

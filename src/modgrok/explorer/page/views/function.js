@@ -1,28 +1,32 @@
 // The function as a table of colours, in three orders of its residues.
 import { href } from "../address.js";
 import { PUBLIC, get, newest, upload } from "../api.js";
-import { valueColours } from "../colours.js";
 import { numbers } from "../decode.js";
 import { debounced, el, replace } from "../dom.js";
 import { prose } from "../maths.js";
 import { facts, into, notice, segmented, slider, waiting } from "../parts.js";
-import { valueStrip } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
-import { UNKNOWN, isFlat, valuePixels } from "../pictures/values.js";
+import { reader, strip, valuePixels } from "../pictures/values.js";
 import { count, ordinal } from "../words.js";
 
 const ORDERS = { natural: "natural", logarithmic: "logarithmic", cosets: "by cosets", witness: "by the witness" };
 const MEANING = {
   natural: "Rows and columns stand in the order 0, 1, 2, … of the residues.",
   logarithmic: "0 comes first, then the powers of a generator: where the function is a product, it becomes a sum.",
-  cosets: "A normal subgroup comes first, then its cosets one by one, and within each the same again: the table falls into blocks.",
+  cosets: "A normal subgroup comes first, then its cosets one by one, and within each the same again; so do the colours, and the table falls into blocks.",
   witness: "Rows and columns stand in the order of the witness's g1 and g2. A sum or a product in disguise falls into stripes.",
+};
+
+/** The same where elements are no residues. */
+const MEANING_OF_ELEMENTS = {
+  natural: "Rows and columns stand in the order in which the elements are numbered.",
+  witness: "Rows and columns stand in the order of the witness's g1 and g2: the table falls into stripes, or into the blocks of cosets.",
 };
 
 class FunctionView {
   constructor(app) {
     this.app = app;
-    this.picture = new TablePicture({ label: "Table of values", largest: 660, describe: (row, column) => this.describe(row, column) });
+    this.picture = new TablePicture({ label: "Table of values", largest: 660, describe: (row, column) => reader(this.info, this.values, this.at)(row, column) });
     this.order = segmented("Order of the axes", ORDERS, "natural", (name) => app.go({ order: name === "natural" ? "" : name }, { fresh: false }));
     this.meaning = el("p", { className: "soft small" });
     this.facts = el("div");
@@ -37,13 +41,6 @@ class FunctionView {
       el("section", { className: "stack", "aria-label": "About the table" }, this.facts, el("div", { className: "stack tight" }, el("h2", { className: "label" }, "Order of the axes"), this.order.element, this.meaning),
         el("div", { className: "stack tight" }, el("h2", { className: "label" }, "Values"), this.strip), this.group, this.dropZone()));
     addEventListener("themechange", () => this.info && this.draw());
-  }
-
-  describe(row, column) {
-    const { info } = this, value = this.values[row * info.shown[1] + column];
-    const name = (element) => info.elements?.[element] ?? element;
-    const inputs = [row * info.every, column * info.every, ...this.at].map((input, axis) => `${info.variables[axis]} = ${name(input)}`);
-    return `${inputs.join(", ")}: ${value === UNKNOWN ? "unknown" : `value ${name(value)}`}`;
   }
 
   recipe() { return this.info?.recipe; }
@@ -111,11 +108,11 @@ class FunctionView {
     const name = orders[asked] ? asked : "natural";
     this.order.allow((each) => each === "natural" || Boolean(orders[each]));
     this.order.select(name);
-    this.meaning.textContent = name === asked ? MEANING[name] : this.why(asked);
+    this.meaning.textContent = name !== asked ? this.why(asked) : info.elements && MEANING_OF_ELEMENTS[name] || MEANING[name];
     const [rows, columns] = info.shown, order = orders[name];
-    this.picture.show({ pixels: valuePixels(info, this.values), rows, columns, rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables, order: name });
+    this.picture.show({ pixels: valuePixels(info, this.values, order), rows, columns, rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables, order: name });
     this.picture.label(`Table of ${info.title}: ${rows} rows of ${info.variables[0]}, ${columns} columns of ${info.variables[1]}, ${ORDERS[name]} order. Arrow keys read the cells.`);
-    replace(this.strip, valueStrip(valueColours(info.values), info.values));
+    replace(this.strip, strip(info, order));
   }
 
   /** Why the table does not stand in the order that is asked for. */

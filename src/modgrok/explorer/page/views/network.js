@@ -25,6 +25,7 @@ class NetworkView {
     this.name = "exact";
     this.meaning = el("p", { className: "soft small" });
     this.slider = slider("Frequencies", { min: 1, max: 48, value: 4, oninput: () => this.later() });
+    this.slider.element.hidden = true;
     this.later = debounced(() => this.ask(), 120);
     this.numbers = tiles({ width: "hidden neurons", parameters: "parameters", margin: "smallest margin", accuracy: "inputs right" });
     this.graph = el("section", { className: "stack tight", "aria-label": "Plan" });

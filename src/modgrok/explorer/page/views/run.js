@@ -19,7 +19,7 @@ export class RunPanel {
     this.title = el("h2", {}, "");
     this.about = el("p", { className: "soft small" });
     this.actions = el("div", { className: "links" });
-    this.stage = new Stage({ live: true });
+    this.stage = new Stage({ live: true, elements: () => app.current?.info.elements });
     this.diagnosis = el("section", { className: "stack tight", "aria-label": "Diagnosis" });
     this.compared = el("section", { className: "stack tight", "aria-label": "Trained beside compiled" });
     this.askFilm = newest((question, signal) => get("run/film", question, signal));

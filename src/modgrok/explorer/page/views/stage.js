@@ -17,14 +17,15 @@ export const MEASURED = ["train_accuracy", "test_accuracy", "train_loss", "test_
 export const LAW = { phases: { title: "Phases", names: ["sum of the inputs' phases", "phase of the result"] }, cosines: { title: "The law of a group", names: ["representation", "how far A B = C"] } };
 
 export class Stage {
-  /** `live` is whether a training may be under way, which has a speed. */
-  constructor({ live = false } = {}) {
+  /** `live` is whether a training may be under way, which has a speed; `elements()` gives the names of what is no residue. */
+  constructor({ live = false, elements = () => null } = {}) {
+    const name = (element) => elements()?.[element] ?? element;
     this.film = null;
     this.numbers = tiles({ step: "step", train: "training cells right", test: "test cells right", loss: "training loss", ipr: "IPR", ...(live ? { rate: "speed" } : {}) });
     this.accuracy = new Curves({ title: "Accuracy", series: ["training", "test"], dashed: ["training"], steps: "log" });
     this.loss = new Curves({ title: "Loss", series: ["training", "test"], scale: "log", dashed: ["training"], steps: "log" });
     this.ipr = new Curves({ title: "IPR: how far each neuron is one wave", series: ["IPR"], scale: "unit", height: 130, colours: [2], steps: "log" });
-    this.cells = new TablePicture({ label: "Table of right and wrong cells", largest: 420, describe: (row, column) => `${this.names[0]} = ${row}, ${this.names[1]} = ${column}: ${SAID[this.table[row * this.sizes[1] + column]]}` });
+    this.cells = new TablePicture({ label: "Table of right and wrong cells", largest: 420, describe: (row, column) => `${this.names[0]} = ${name(row)}, ${this.names[1]} = ${name(column)}: ${SAID[this.table[row * this.sizes[1] + column]]}` });
     this.tableNote = el("div");
     this.waves = new WaveGrid("Neurons", { cellWidth: 150, cellHeight: 46 });
     this.waveNote = el("p", { className: "soft small" });

@@ -1,6 +1,5 @@
 // The verdict: a sentence, its witness or its proof, the accuracy to expect, and a probe.
 import { post } from "../api.js";
-import { numbers } from "../decode.js";
 import { el, debounced, replace } from "../dom.js";
 import { prose } from "../maths.js";
 import { button, facts, into, notice, segmented, slider, waiting } from "../parts.js";
@@ -8,7 +7,7 @@ import { residuePlot } from "../pictures/residues.js";
 import { interval } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { VERDICTS, percent } from "../words.js";
-import { isFlat, valuePixels } from "../pictures/values.js";
+import { isFlat, reader, valuePixels } from "../pictures/values.js";
 import { sharer } from "./sharing.js";
 
 const ASKING = "asking what networks learn of it …";
@@ -73,7 +72,8 @@ class VerdictView {
     replace(this.expected, el("h3", {}, "Test accuracy to expect"), !found.expects ? waiting(ASKING) :
       value === null ? el("p", { className: "soft small" }, `${found.expected_text[0].toUpperCase()}${found.expected_text.slice(1)}: ${found.outlook.because}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
     replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
-    const { expected, probe, ...others } = found.facts;
+    const { expected, probe, advice = "", ...others } = found.facts;
+    if (!advice.includes("--probe")) others.advice = advice;  // here it is a button
     replace(this.rest, facts(others, "facts wrapped"), this.app.shared ? null : sharer(() => this.app.current.question), el("details", {}, el("summary", {}, "The whole answer"), el("pre", { className: "small" }, found.explain)));
   }
 
@@ -111,9 +111,8 @@ class VerdictView {
 
   picture(order, marked, label) {
     const { info } = this;
-    const values = numbers(info.table);
-    const picture = new TablePicture({ label, largest: 460, describe: (row, column) => `${info.variables[0]} = ${row}, ${info.variables[1]} = ${column}: value ${values[row * info.sizes[1] + column]}` });
-    picture.show({ pixels: valuePixels(info), rows: info.sizes[0], columns: info.sizes[1], rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables });
+    const picture = new TablePicture({ label, largest: 460, describe: reader(info) });
+    picture.show({ pixels: valuePixels(info, undefined, order), rows: info.sizes[0], columns: info.sizes[1], rowOrder: order?.rows, columnOrder: order?.columns, names: info.variables });
     if (marked) picture.mark(marked);
     return picture.element;
   }
