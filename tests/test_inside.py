@@ -10,9 +10,11 @@ import pytest
 from lookup_model import lookup, untrained
 from scipy.special import softmax
 
+import modgrok as mg
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
+from modgrok.commands.inspect import found_in
 from modgrok.inspection.inside import inside_view, whole_inside
 from modgrok.networks.models import Mlp, Transformer
 from modgrok.training.inspecting import inspect
@@ -114,6 +116,15 @@ def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):
     for words in ("n1 + n2 mod 5, transformer", "of 32 neurons active", "on the analytical form", "key frequencies ("):
         assert words in shown
     assert "without these" in shown and "left out" not in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [("compile", "their phases obey the"), ("train", "their phases do not obey the")]
+)
+def test_the_command_says_that_phases_obey_their_law_only_where_they_do(given, words):
+    """At its first steps a network has the phases that chance gave it."""
+    network = mg.compile("n1 n2", mod=7) if given == "compile" else mg.train("n1 n2", mod=7, width=40, steps=1)
+    assert words in found_in(inspect(network))
 
 
 def test_the_command_says_which_rows_are_left_out(mlp, tmp_path, capsys):
