@@ -316,7 +316,7 @@ MOST_COLUMNS = 3
 HEADINGS = {
     "order of residues": "order",
     "neurons alive": "alive",
-    "neurons on one frequency": "one frequency",
+    "neurons on one frequency": "one freq.",
     "phase law, median error": "phase law",
     "power in one cosine": "one cosine",
     "frequencies used": "waves",
