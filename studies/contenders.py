@@ -1,4 +1,4 @@
-"""The loops that people write, for `modgrok bench train` (`modgrok.training.bench`) to time beside modgrok's own.
+"""Usual training loops, for `modgrok bench train` (`modgrok.training.bench`) to time beside modgrok's own.
 
     jax vmap scan    plain JAX at its best: one-hot matrix products, `vmap` over networks, `scan` over steps
     jax one-hot      a plain JAX loop: one-hot matrix products, a compiled step, one network at a time

@@ -18,6 +18,7 @@ from streams import said
 from modgrok import __version__, cli
 from modgrok.base import progress
 from modgrok.base.errors import InputError
+from modgrok.base.printing import console, facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.commands import compile as compile_command
 from modgrok.compiler.compiling import PaperSettings, compile_paper
@@ -337,6 +338,17 @@ def test_progress_is_visible_without_a_terminal(monkeypatch):
     assert said(at_work(0.01, 0.01, "checking rows (", "checking rows: 1,000 of 10,000 (")) == ""
     assert at_work(0.01, 3600, "checking rows (").count("\n") == 1
     assert at_work(3600, 0.01) == ""
+
+
+def test_no_line_is_broken_before_a_per_cent_sign():
+    words = "of 61 inputs a share of 97.25 % is right, which is 3 % more than before"
+    for width in range(20, len(words)):
+        printed = StringIO()
+        terminal = console(file=printed, width=width)
+        terminal.print(words)
+        terminal.print(facts_table({"share": words}))
+        assert " ".join(printed.getvalue().split()) == f"{words} share {words}"
+        assert not any(line.lstrip().startswith("%") for line in printed.getvalue().splitlines()), width
 
 
 def test_errors_have_one_type():

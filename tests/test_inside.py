@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
 from lookup_model import lookup, untrained
 from scipy.special import softmax
 
+import modgrok as mg
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
+from modgrok.base.printing import console
 from modgrok.cli import main
+from modgrok.commands.inspect import found_in, lines_of
 from modgrok.inspection.inside import inside_view, whole_inside
 from modgrok.networks.models import Mlp, Transformer
 from modgrok.training.inspecting import inspect
@@ -114,6 +118,25 @@ def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):
     for words in ("n1 + n2 mod 5, transformer", "of 32 neurons active", "on the analytical form", "key frequencies ("):
         assert words in shown
     assert "without these" in shown and "left out" not in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "words"), [("compile", "their phases obey the"), ("train", "their phases do not obey the")]
+)
+def test_the_command_says_that_phases_obey_their_law_only_where_they_do(given, words):
+    """At its first steps a network has the phases that chance gave it."""
+    network = mg.compile("n1 n2", mod=7) if given == "compile" else mg.train("n1 n2", mod=7, width=40, steps=1)
+    assert words in found_in(inspect(network))
+
+
+def test_the_lines_of_many_experts_fit_a_terminal():
+    found = {"order": "multiplicative", "alive": 192, "width": 192, "common_frequency_share": 0.9999}
+    found |= {"phase_residual_median": 4.4e-16, "power_explained": 0.9999, "frequencies_used": 48}
+    printed = StringIO()
+    console(file=printed, width=80).print(lines_of([("expert 10", found)] * 4))
+    assert [line.split()[:3] for line in printed.getvalue().splitlines()[1:]] == [
+        ["expert", "10", "multiplicative"]
+    ] * 4
 
 
 def test_the_command_says_which_rows_are_left_out(mlp, tmp_path, capsys):

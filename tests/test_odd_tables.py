@@ -95,6 +95,24 @@ def test_a_third_of_the_cells_is_enough(tmp_path, names):
     assert found.table.shape == (17, 17) and (found.table >= 0).sum() == 96
 
 
+def test_what_pandas_and_numpy_write_is_read(tmp_path):
+    lines, path = np.random.default_rng(2).permutation(lines_of(SUM)), tmp_path / "mine.csv"
+    for names in (["x", "y", "z"], ["op", "state", "next"]):
+        found = read_table(written(path, [["", *names], *([k, *line] for k, line in enumerate(lines))]))  # an index
+        assert np.array_equal(found.table, SUM) and found.variables == tuple(names[:2])
+    for options in ({}, {"delimiter": ",", "header": "x,y,z"}, {"header": "x y z", "fmt": "%4d"}):
+        np.savetxt(path, lines, **options)
+        assert np.array_equal(read_table(path).table, SUM)
+    path.write_bytes(b"x,y,z\r\r\n" + b"".join(b"%d,%d,%d\r\r\n" % tuple(line) for line in lines.tolist()))
+    assert np.array_equal(read_table(path).table, SUM)
+    np.savetxt(path, np.where(SUM == 3, np.nan, SUM))
+    assert np.array_equal(read_table(path).table, np.where(SUM == 3, -1, SUM))
+    for text in ("1 2\n3 4.5\n", "0,1\n1_0,1\n", "0,1\n1,2e9\n", "0,1\n1,-2.0\n"):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises(InputError, match=r"row 2, column [12]: .* is no whole number"):
+            read_table(path)
+
+
 @pytest.mark.parametrize("shape", [(12, 3), (60, 3), (200, 3), (1009, 3), (40, 4), (841, 3)])
 @pytest.mark.parametrize("values", [3, 29])
 def test_a_matrix_of_few_columns_is_not_taken_for_lines(tmp_path, shape, values):

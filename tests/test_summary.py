@@ -124,7 +124,7 @@ def test_the_summary_and_the_page_on_the_zoo_have_the_stored_numbers_of_it():
     assert ", ".join(f"{outcomes[word]} {word}" for word in ("learned", "partly", "memorised")) in zoo
     assert not found["not_as_their_files_say"] and f"{found['with_a_proof']} have a proof" in zoo
     asked = found["learned_with_a_proof"], found["learned_and_proved_on_every_row"]
-    assert "Of the {} of these that learned {} are proved right on every row".format(*asked) in zoo
+    assert "Of the {} of these that learned, {} are proved right on every input".format(*asked) in zoo
     assert f"right, of {found['asked']} |" in zoo and f"| `mg.decompile` | {right['decompile']} |" in zoo
     page = words_of("docs/summary.md")
     assert f"{found['networks']} trained networks with 20 snapshots" in page

@@ -1,7 +1,8 @@
 """The twelve tasks of *Grokking: generalization beyond overfitting on small algorithmic datasets* (2022), by name.
 
-A name does wherever an expression does: `modgrok train power2022:x/y`, `mg.classify("power2022:aba^-1")`. It stands for
-the expression in its own structure, the integers modulo 97 or S5; with a modulus beside it, for the expression there.
+A name can be given wherever an expression can: `modgrok train power2022:x/y`, `mg.classify("power2022:aba^-1")`. It
+stands for the expression in its own structure, the integers modulo 97 or S5; with a modulus beside it, for the
+expression there.
 Every task is also known by its number in the paper's list: power2022:3.
 """
 
@@ -88,7 +89,7 @@ class TaskList(Result):
 
 
 def tasks() -> TaskList:
-    """The twelve tasks of Power et al., 2022, by their names, which do wherever an expression does.
+    """The twelve tasks of Power et al., 2022, by their names, which can be given wherever an expression can.
 
     Returns:
         A list of tasks: `.name`, `.number`, `.expression`, `.structure`, `.text`.

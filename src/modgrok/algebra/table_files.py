@@ -6,8 +6,8 @@ known by its names (the last column is called `value`, or the others x, y or n1,
 the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says how a
 file was read. A line may stand twice; a place with two values is refused.
 
-    .csv      either form; commas, semicolons or tabs. Labels are no data: a first line of words, a first column of
-              words, and numbers 0, 1, 2, … along both edges around an empty corner, as spreadsheets write them
+    .csv      either form; commas, semicolons, tabs or spaces. Labels are no data: a first line of words, a first column
+              of words or below an empty corner (the index of pandas), and 0, 1, 2, … along both edges (spreadsheets)
     .npy      an array with an axis for each variable, as `numpy.save` writes it
     .parquet  either form
 
@@ -123,8 +123,11 @@ def whole_cell(cell: Any) -> int | None:
     text = str(cell).strip()
     if text.lower() in UNKNOWN_WORDS:
         return UNKNOWN
-    text = text.removesuffix(".0")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+    if text.isascii() and text.isdigit():
+        return int(text) if len(text) < 10 else None
+    plain = set(text) <= set("0123456789.eE+-") and is_number(text)
+    number = float(text) if plain else 0.5  # 3.0 and 3.000e+00, as programs write whole numbers, are 3
+    return int(number) if number.is_integer() and UNKNOWN <= number < 1e9 else None
 
 
 def refusal(cell: Any) -> str:
@@ -166,9 +169,10 @@ def long_table(
     if (clashes := np.flatnonzero(values != values[earlier])).size:
         again, first = int(clashes[0]), int(earlier[clashes[0]])
         place = ", ".join(f"{name} = {value}" for name, value in zip(names[:-1], columns[again], strict=False))
+        here, there = ("?" if value < 0 else value for value in columns[[again, first], -1])
         raise InputError(
-            f"{path}, {line(again)}: {place} has the value {shown_value(columns[again, -1])} here and "
-            f"{shown_value(columns[first, -1])} in {line(first)}; keep one of them (a matrix needs no names above it)"
+            f"{path}, {line(again)}: {place} has the value {here} here and {there} in {line(first)}; "
+            "keep one of them (a matrix needs no names above it)"
         )
     if (repeated := np.flatnonzero(earlier != np.arange(len(cells)))).size:
         count = f"{repeated.size:,} lines repeat earlier ones: " if repeated.size > 1 else ""
@@ -177,10 +181,6 @@ def long_table(
     table = np.full(prod(sizes), UNKNOWN)
     table[cells] = values
     return TableFile(path, table.reshape(sizes), tuple(names[:-1]), "; ".join(told))
-
-
-def shown_value(value: int) -> str:
-    return "?" if value < 0 else str(value)
 
 
 def first_of_count(column: Int[np.ndarray, "line"]) -> int | None:
@@ -230,10 +230,13 @@ def has_coordinates(columns: Int[np.ndarray, "line column"], named: bool) -> boo
 def read_csv(path: Path, content: bytes) -> TableFile:
     try:
         text = content.decode("utf-8-sig")
-        delimiter = next((mark for mark in ";\t" if mark in text.split("\n", 1)[0]), ",")
+        text = text.removeprefix("#").replace("\r\r\n", "\n")  # names by numpy.savetxt; Windows
+        last = text.rstrip().rsplit("\n", 1)[-1].strip()
+        delimiter = next((mark for mark in ";\t, " if mark in last), ",")
         if len(text) >= MOST_NUMBERS:  # else there is no room for more
             check_numbers(path, sum(map(text.count, delimiter + LINE_ENDS)))
-        rows = list(csv.reader(text.splitlines(), delimiter=delimiter, strict=True))
+        lines = [line.strip(" ") for line in text.splitlines()]
+        rows = list(csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True))
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not a text file in UTF-8 ({error.reason}, byte {error.start})") from None
     except csv.Error as error:
@@ -257,11 +260,11 @@ def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     body = cells[top:, left:]
     if not body.size:
         raise InputError(f"{path} has labels and no values; give whole numbers below and beside them")
-    names = [str(name).strip() for name in cells[0]]
+    names = [str(name).strip() for name in cells[0, left:]]
     numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
     if top and is_long(names):
         return long_table(path, names, numbers, lambda k: f"row {k + 2}")
-    if not left and has_coordinates(numbers, named=bool(top)):
+    if (not left or not str(cells[0, 0]).strip()) and has_coordinates(numbers, named=bool(top)):
         told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
         return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
     return TableFile(path, numbers, form="a matrix" + (" under a line of labels" if top else ""))

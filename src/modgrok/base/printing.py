@@ -13,7 +13,10 @@ from unicodedata import category
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
+KEPT_SPACE = "\ufdd0"
+"""Stands for a space at which no line breaks, and for no character. (Rich breaks lines at no-break spaces.)"""
 SIZES = ("COLUMNS", "LINES")
 """Variables that say how large a terminal is."""
 LARGEST_SIZE = 10_000
@@ -22,12 +25,16 @@ LARGEST_SIZE = 10_000
 class Plain(Console):
     """A console that does not end the process where nobody reads: rich would, with the code of a wrong result.
 
-    Whatever is printed is made visible here, so that nobody who prints has to think of it.
+    Whatever is printed is made visible here, so that nobody who prints has to think of it, and no line is
+    broken before a %.
     """
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(text.replace(" %", f"{KEPT_SPACE}%"), **options)
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
         for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else visible(text), style, control)
+            yield Segment(text if control else visible(text).replace(KEPT_SPACE, " "), style, control)
 
     def on_broken_pipe(self) -> None:
         """What is told on the way is left out, and work goes on; an answer without a reader is the caller's affair."""

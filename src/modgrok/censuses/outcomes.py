@@ -79,8 +79,8 @@ def final_rows(census: Columns) -> Bool[np.ndarray, "row"]:
     return np.asarray((census["steps"] == last_step(census)) & (census["fraction"] < 1))
 
 
-VERDICTS = {"in-class": "functions h(g1 + g2)", "not-in-class": "other functions", "unknown": "undecided functions"}
-"""What a verdict says of a function, in a few words."""
+VERDICTS = {"in-class": "of the form h(g1 + g2)", "not-in-class": "not of the form h(g1 + g2)", "unknown": "undecided"}
+"""What a verdict says of functions, in a few words."""
 
 
 def learned_words(census: Columns) -> str:
@@ -92,7 +92,7 @@ def learned_words(census: Columns) -> str:
     parts = []
     for verdict, name in VERDICTS.items():
         if (k := rows & (verdicts == verdict)).any():
-            parts.append(f"{(k & learned).sum():,} of {k.sum():,} on {name}")
+            parts.append(f"{(k & learned).sum():,} of {k.sum():,} on functions {name}")
     lead = (
         f"{(rows & learned).sum():,} of {rows.sum():,} networks grokked ({percent(LEARNED, 0)} of the test set right)"
     )

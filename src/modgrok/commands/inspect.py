@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import isfinite, pi
 from pathlib import Path
 from typing import Any
 
@@ -127,7 +127,8 @@ def found_in(result: Inspection) -> str:
         return f"{result.summary()}."
     found = statistics(result.experts)
     law = found["phase_residual_median"]
-    phases = "" if law is None else f", their phases obey the phase law (median error {radians(law)}),"
+    obey = "obey" if law is not None and law < pi / 4 else "do not obey"  # by chance π/2
+    phases = "" if law is None else f", their phases {obey} the phase law (median error {radians(law)}),"
     return (
         f"{result.network.title}, {result.network.model.name}: {percent(found['common_frequency_share'], 1)} of its "
         f"{found['alive'] - found['constant']:,} active neurons have one frequency{phases} and with every neuron "
@@ -315,7 +316,7 @@ MOST_COLUMNS = 3
 HEADINGS = {
     "order of residues": "order",
     "neurons alive": "alive",
-    "neurons on one frequency": "one frequency",
+    "neurons on one frequency": "one freq.",
     "phase law, median error": "phase law",
     "power in one cosine": "one cosine",
     "frequencies used": "waves",

@@ -31,6 +31,6 @@ def show(result: TaskList, console: Console, args: argparse.Namespace) -> None:
     print_table(console, text_table(("", "name", "function", "values"), rows))
     say(
         console,
-        "From: Grokking: generalization beyond overfitting on small algorithmic datasets (2022). A name does for an "
-        "expression: modgrok train power2022:x/y. docs/tasks.md says how well networks learn them.",
+        "From: Grokking: generalization beyond overfitting on small algorithmic datasets (2022). A name can stand for "
+        "an expression: modgrok train power2022:x/y. docs/tasks.md says how well networks learn them.",
     )

@@ -96,7 +96,7 @@ def compute_training(
             "train_accuracy": "train accuracy",
             "test_accuracy": "test accuracy",
             "ipr": "mean IPR",
-            "ipr_alive": "of the living",
+            "ipr_alive": "IPR of living",
             "alive": "alive",
         },
         rows=[row_at(curves, step) for step in steps_shown if step <= config.steps],
@@ -125,7 +125,8 @@ def monotone_notes(
 ) -> Iterator[str]:
     """Where the mean IPR falls, and why."""
     later = f", and by {fall_later:.3f} later, when weight decay removes neurons" if fall_later >= JITTER else ""
-    yield f"Without frequency zero the mean IPR falls by {fall_of_waves:.4f} at most while the network groks{later}."
+    falls = f"falls by {fall_of_waves:.4f} at most" if fall_of_waves >= 0.00005 else "never falls"
+    yield f"Without frequency zero, the mean of each block, the mean IPR {falls} while the network groks{later}."
     if fall >= JITTER:
         start, peak, last = (curves["constant_share"][k] for k in (0, int(curves["constant_share"].argmax()), -1))
         yield (

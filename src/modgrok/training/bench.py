@@ -1,4 +1,4 @@
-"""Training speed, side by side in one run: modgrok against the loops that people write.
+"""Training speed, side by side in one run: modgrok against usual training loops in JAX and PyTorch.
 
 Every contender trains the same thing: a two-layer x² network on half of the table of n1·n2, full batch, mean squared
 error, AdamW with modgrok's default settings, float32. `modgrok` is the laboratory as `train_ensemble` runs it: scanned
@@ -214,7 +214,7 @@ def bench(
     out: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Benchmark:
-    """Time modgrok and the loops that people write, side by side, on this machine.
+    """Time modgrok and usual training loops, side by side, on this machine.
 
     Arguments:
         what: what to time; "train" is all there is.
