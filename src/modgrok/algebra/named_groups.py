@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import reduce
+from functools import partial, reduce
 from itertools import product
 from math import factorial, prod
 from typing import NamedTuple, TypeAlias
@@ -220,6 +220,11 @@ class Family:
         return re.sub("[0-9]+", lambda _: str(next(given)), self.example)
 
 
+def matrices(example: str, about: str, *, special: bool) -> Family:
+    pattern = example[:2] + r"_?\(([0-9]+),([0-9]+)\)"
+    return Family(pattern, example, about, partial(linear_order, special=special), partial(linear, special=special), 2)
+
+
 FAMILIES = (
     Family(r"[ZC]_?([0-9]+)", "Z12", "cyclic, of order 12", lambda n: n, cyclic),
     Family(r"S_?([0-9]+)", "S5", "all permutations of 5 points", factorial, symmetric),
@@ -233,22 +238,8 @@ FAMILIES = (
         lambda title, n: rotations_and(title, 2 * n, n),
     ),
     Family(r"Q_?([0-9]+)", "Q8", "quaternions, of order 8", lambda n: n, quaternions),
-    Family(
-        r"SL_?\(([0-9]+),([0-9]+)\)",
-        "SL(2,5)",
-        "matrices of determinant 1 over GF(5)",
-        lambda n, q: linear_order(n, q, True),
-        lambda title, n, q: linear(title, n, q, True),
-        2,
-    ),
-    Family(
-        r"GL_?\(([0-9]+),([0-9]+)\)",
-        "GL(2,3)",
-        "matrices over GF(3) that have an inverse",
-        lambda n, q: linear_order(n, q, False),
-        lambda title, n, q: linear(title, n, q, False),
-        2,
-    ),
+    matrices("SL(2,5)", "matrices of determinant 1 over GF(5)", special=True),
+    matrices("GL(2,3)", "matrices over GF(3) that have an inverse", special=False),
 )
 MORE_EXAMPLES = ("S3xZ10", "Z2^4", "<(1 2 3), (1 2)>")
 MOST_FACTORS = 10

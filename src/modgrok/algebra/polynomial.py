@@ -29,7 +29,7 @@ from modgrok.algebra.field import (
     power_period,
     reduce_exponent,
 )
-from modgrok.algebra.structures import UNDEFINED, Structure, Undefined, structure_of
+from modgrok.algebra.structures import UNDEFINED, Structure, lifted, structure_of
 from modgrok.algebra.trees import Tree, children, is_polynomial, no_polynomial, to_latex, to_text, variables
 from modgrok.base.errors import InputError
 
@@ -46,6 +46,7 @@ POWERS_COST = 8
 LARGEST_POLYNOMIAL = 200_000
 """Most terms that a polynomial recovered from its table may have."""
 
+Operate = Callable[..., Residues]
 Terms = dict[tuple[int, ...], int]
 """Coefficient of each monomial, which is its tuple of exponents; no coefficient is zero."""
 
@@ -56,30 +57,42 @@ Terms = dict[tuple[int, ...], int]
 def evaluate(tree: Tree, values: Mapping[int, Residues], structure: Structure | int) -> IntArray:
     """The values of an expression in a structure, or modulo a number; `values` maps variables to elements, whose
     arrays are broadcast together. What is undefined, such as 1 / 0, is -1."""
-    found = structure_of(structure)
-    return np.asarray(_value(tree, values, found if is_polynomial(tree) else Undefined(found)))
+    operate = directly if is_polynomial(tree) else lifted
+    return np.asarray(_value(tree, values, structure_of(structure), operate))
 
 
-def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure) -> Residues:
+def directly(operation: Callable[..., Residues], *elements: Residues) -> Residues:
+    return operation(*elements)
+
+
+def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure, operate: Operate) -> Residues:
+    """`operate` applies an operation of the structure: `lifted` where elements may be undefined."""
+
+    def of(part: Tree) -> Residues:
+        return _value(part, values, structure, operate)
+
     match tree:
         case trees.Integer(number):
             return np.asarray(structure.constant(number))
         case trees.Variable(index):
             return values[index]
         case trees.Negation(operand):
-            return structure.negate(_value(operand, values, structure))
+            return operate(structure.negate, of(operand))
         case trees.Power(base, exponent):
-            return structure.power(_value(base, values, structure), exponent)
+            raised = of(base)
+            if exponent < 0 and operate is lifted:
+                raised, exponent = operate(structure.inverse, raised), -exponent
+            return operate(lambda defined: structure.power(defined, exponent), raised)
         case trees.Sum(parts) | trees.Product(parts):
             operation = structure.add if isinstance(tree, trees.Sum) else structure.multiply
-            return functools.reduce(operation, (_value(part, values, structure) for part in parts))
+            return functools.reduce(functools.partial(operate, operation), map(of, parts))
         case trees.Quotient(numerator, denominator):
-            inverse = structure.inverse(_value(denominator, values, structure))
-            return structure.multiply(_value(numerator, values, structure), inverse)
+            inverse = operate(structure.inverse, of(denominator))
+            return operate(structure.multiply, of(numerator), inverse)
         case trees.Generator():
             return np.asarray(structure.generator())
         case trees.Conditional():
-            return _chosen(tree, values, structure)
+            return _chosen(tree, of, structure)
 
 
 RELATIONS: Mapping[str, Callable[..., Any]] = {
@@ -89,15 +102,15 @@ RELATIONS: Mapping[str, Callable[..., Any]] = {
 """What elements may be to each other, by their numbers."""
 
 
-def _chosen(tree: trees.Conditional, values: Mapping[int, Residues], structure: Structure) -> Residues:
+def _chosen(tree: trees.Conditional, of: Callable[[Tree], Residues], structure: Structure) -> Residues:
     """One of two values; residues are compared as the numbers 0 … m - 1."""
     if not structure.is_ordered and tree.relation not in ("=", "!="):
         raise InputError(
             f"elements {structure.words} have no order, got a condition with '{tree.relation}'; use = or !="
         )
-    left = _value(tree.left, values, structure)
-    right = left if tree.right is None else _value(tree.right, values, structure)
-    then, otherwise = (_value(part, values, structure) for part in (tree.then, tree.otherwise))
+    left = of(tree.left)
+    right = left if tree.right is None else of(tree.right)
+    then, otherwise = of(tree.then), of(tree.otherwise)
     chosen = np.where(RELATIONS[tree.relation](left, right), then, otherwise)
     return np.where(np.less(left, 0) | np.less(right, 0), UNDEFINED, chosen)
 

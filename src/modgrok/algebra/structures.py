@@ -127,53 +127,6 @@ class Integers(Structure):
         return np.where(np.gcd(element, self.order) == 1, self.power(element, period - 1), UNDEFINED)
 
 
-@dataclass(frozen=True)
-class Undefined(Structure):
-    """A structure whose operations take undefined elements (-1) as well; what is made of one is undefined, too."""
-
-    within: Structure
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "order", self.within.order)
-        object.__setattr__(self, "is_ordered", self.within.is_ordered)
-
-    @property
-    def words(self) -> str:
-        return self.within.words
-
-    @property
-    def elements(self) -> str:
-        return self.within.elements
-
-    def name(self, element: int) -> str:
-        return self.within.name(element)
-
-    def element(self, given: Any) -> int:
-        return self.within.element(given)
-
-    def constant(self, number: int) -> int:
-        return self.within.constant(number)
-
-    def generator(self) -> int:
-        return self.within.generator()
-
-    def add(self, left: Residues, right: Residues) -> Residues:
-        return lifted(self.within.add, left, right)
-
-    def multiply(self, left: Residues, right: Residues) -> Residues:
-        return lifted(self.within.multiply, left, right)
-
-    def negate(self, element: Residues) -> Residues:
-        return lifted(self.within.negate, element)
-
-    def inverse(self, element: Residues) -> Residues:
-        return lifted(self.within.inverse, element)
-
-    def power(self, base: Residues, exponent: int) -> Residues:
-        base = base if exponent >= 0 else self.inverse(base)
-        return lifted(lambda defined: self.within.power(defined, abs(exponent)), base)
-
-
 def lifted(operation: Callable[..., Residues], *elements: Residues) -> Residues:
     """An operation where all its elements are defined, and -1 elsewhere."""
     undefined = reduce(np.logical_or, (np.less(each, 0) for each in elements))

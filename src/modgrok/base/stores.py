@@ -30,7 +30,7 @@ import numpy as np
 
 from modgrok import __version__
 from modgrok.base.errors import InputError
-from modgrok.base.files import read_bytes, regular_file, whole_file, write_json
+from modgrok.base.files import read_bytes, read_json, regular_file, whole_file, write_json
 from modgrok.base.memory import machine_memory, size_text
 from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made
 from modgrok.base.results import json_text
@@ -91,8 +91,6 @@ def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, 
 
     What it says of who wrote it is checked and left out.
     """
-    from modgrok.base.files import read_json
-
     try:
         found = read_json(path)
     except InputError as error:

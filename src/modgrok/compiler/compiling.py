@@ -105,19 +105,9 @@ def compile(
     """
     if method not in METHODS:
         raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    given: dict[str, Any] = {
-        name: value
-        for name, value in (
-            ("frequencies", frequencies),
-            ("dtype", dtype),
-            ("mul_width", mul_width),
-            ("add_width", add_width),
-            ("beta", beta),
-            ("normalisation", normalisation),
-            ("seed", seed),
-        )
-        if value is not None
-    }
+    told: dict[str, Any] = {"frequencies": frequencies, "dtype": dtype, "mul_width": mul_width, "add_width": add_width}
+    told |= {"beta": beta, "normalisation": normalisation, "seed": seed}
+    given = {name: value for name, value in told.items() if value is not None}
     known = {name: [field.name for field in fields(settings)] for name, settings in METHODS.items()}
     if unknown := [name for name in given if name not in known[method]]:
         other = next(name for name in known if unknown[0] in known[name])

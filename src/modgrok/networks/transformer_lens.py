@@ -19,7 +19,7 @@ from modgrok.base.files import whole_file, write_json, write_text
 from modgrok.base.stores import in_file_order
 from modgrok.networks.models import Transformer
 from modgrok.networks.models.base import EPSILON, Norm
-from modgrok.networks.models.transformer import Layer, LayerBiases, TransformerWeights
+from modgrok.networks.models.transformer import Layer, TransformerWeights, with_zeros
 from modgrok.networks.network import Network
 from modgrok.networks.storage import is_own_file
 
@@ -74,42 +74,33 @@ def lens_config(model: Transformer) -> dict[str, Any]:
 
 def lens_state(model: Transformer, params: TransformerWeights) -> dict[str, Shaped[np.ndarray, "..."]]:
     """The weights by HookedTransformer's names, in its axes; biases that ours has not are 0."""
-    embed, readout = np.asarray(params.embed), np.asarray(params.readout)
-    bias = np.zeros(model.classes, readout.dtype) if params.bias is None else np.asarray(params.bias)
+    weights = with_zeros(params)
     found = {
-        "embed.W_E": np.pad(embed, ((0, int(model.equals)), (0, 0))),
-        "pos_embed.W_pos": np.asarray(params.positions),
-        "unembed.W_U": readout,
-        "unembed.b_U": bias,
+        "embed.W_E": np.pad(np.asarray(weights.embed), ((0, int(model.equals)), (0, 0))),
+        "pos_embed.W_pos": np.asarray(weights.positions),
+        "unembed.W_U": np.asarray(weights.readout),
+        "unembed.b_U": np.asarray(weights.bias),
     }
-    for k, layer in enumerate(params.layers):
+    for k, layer in enumerate(weights.layers):
         found |= {f"blocks.{k}.{name}": tensor for name, tensor in layer_state(model, layer).items()}
     return found | named_norms(params.norms, ("ln_final",))
 
 
 def layer_state(model: Transformer, layer: Layer) -> dict[str, Shaped[np.ndarray, "..."]]:
     """A layer: the parts of each head on an axis of their own."""
-    heads, part, kind = model.heads, model.part, np.asarray(layer.query).dtype
+    heads, part, biases = model.heads, model.part, layer.biases
 
     def split(weights: Any) -> Float[np.ndarray, "head width part"]:
         return np.moveaxis(np.asarray(weights).reshape(model.width, heads, part), 1, 0)
 
-    widths = (*[heads * part] * 3, model.width, model.neurons, model.width)
-    biases = LayerBiases(
-        *(
-            np.zeros(width, kind) if bias is None else np.asarray(bias)
-            for width, bias in zip(widths, layer.biases, strict=True)
-        )
-    )
     matrices = (split(layer.query), split(layer.key), split(layer.value), np.asarray(layer.output))
     shapes = ((heads, model.width, part),) * 3 + ((heads, part, model.width),)
     return (
         {f"attn.W_{name}": matrix.reshape(shape) for name, matrix, shape in zip(PLACES, matrices, shapes, strict=True)}
         | {
-            f"attn.b_{name}": np.reshape(getattr(biases, of), (heads, part))
-            for name, of in zip("QKV", FIELDS, strict=True)
-        }
-        | {
+            "attn.b_Q": np.asarray(biases.query).reshape(heads, part),
+            "attn.b_K": np.asarray(biases.key).reshape(heads, part),
+            "attn.b_V": np.asarray(biases.value).reshape(heads, part),
             "attn.b_O": np.asarray(biases.output),
             "mlp.W_in": np.asarray(layer.expand),
             "mlp.b_in": np.asarray(biases.expand),
@@ -120,9 +111,6 @@ def layer_state(model: Transformer, layer: Layer) -> dict[str, Shaped[np.ndarray
         }
         | named_norms(layer.norms, ("ln1", "ln2"))
     )
-
-
-FIELDS = ("query", "key", "value")
 
 
 def named_norms(norms: tuple[Norm, ...], names: tuple[str, ...]) -> dict[str, Shaped[np.ndarray, "..."]]:

@@ -79,6 +79,18 @@ class TransformerWeights(NamedTuple):
     bias: Float[Weights, "class"] | None = None
 
 
+def with_zeros(weights: TransformerWeights) -> TransformerWeights:
+    """The weights with all biases, 0 where there is none."""
+
+    def filled(layer: Layer) -> Layer:
+        pairs = zip(layer[:6], layer.biases, strict=True)
+        biases = [np.zeros(matrix.shape[1], matrix.dtype) if bias is None else bias for matrix, bias in pairs]
+        return layer._replace(biases=LayerBiases(*biases))
+
+    bias = np.zeros(weights.readout.shape[1], weights.readout.dtype) if weights.bias is None else weights.bias
+    return weights._replace(layers=tuple(map(filled, weights.layers)), bias=bias)
+
+
 @dataclass(frozen=True)
 class Transformer(Model):
     """`depth` layers of attention and MLP on a stream of `width` dimensions.

@@ -18,7 +18,7 @@ from jaxtyping import Float
 
 from modgrok.networks.models import Transformer
 from modgrok.networks.models.base import Norm
-from modgrok.networks.models.transformer import Layer, LayerBiases, TransformerWeights
+from modgrok.networks.models.transformer import Layer, LayerBiases, TransformerWeights, with_zeros
 from modgrok.networks.readers.asking import Sizes
 from modgrok.networks.readers.layouts import (
     Misfit,
@@ -237,21 +237,6 @@ def finished(
     usual = [gelu if name == "gelu-exact" else name for name in ACTIVATIONS]
     filled = with_zeros(weights) if has_bias else weights
     return with_activations(model, filled, f"{words}, {behind}", said.activations(usual))
-
-
-def with_zeros(weights: TransformerWeights) -> TransformerWeights:
-    """The weights with all biases, 0 where none was stored."""
-
-    def filled(layer: Layer) -> Layer:
-        matrices = layer[:6]
-        biases = [
-            np.zeros(matrix.shape[1], matrix.dtype) if bias is None else bias
-            for matrix, bias in zip(matrices, layer.biases, strict=True)
-        ]
-        return layer._replace(biases=LayerBiases(*biases))
-
-    bias = np.zeros(weights.readout.shape[1], weights.readout.dtype) if weights.bias is None else weights.bias
-    return weights._replace(layers=tuple(map(filled, weights.layers)), bias=bias)
 
 
 @dataclass(frozen=True)
