@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from writing import write_found
 
 from modgrok.algebra.groups import group
-from modgrok.base.files import read_json, write_json, write_text
+from modgrok.base.files import read_json, write_text
 from modgrok.inspection.group_view import group_view, logits_shares, share_of
 from modgrok.inspection.logits import whole_logits
 from modgrok.networks.network import Network
@@ -98,9 +99,11 @@ def judged(path: Path) -> dict[str, Any]:
     }
 
 
-def judge(folder: Path, out: Path) -> None:
-    rows = [judged(path) for path in sorted(folder.glob("*.safetensors"))]
-    write_json(out, {"word": WORD, "fractions": FRACTIONS, "models": MODELS, "rows": rows})
+def judge(folder: Path, out: Path, asked: argparse.Namespace) -> None:
+    networks = tuple(sorted(folder.glob("*.safetensors")))
+    rows = [judged(path) for path in networks]
+    found = {"word": WORD, "fractions": FRACTIONS, "models": MODELS, "rows": rows}
+    write_found(__file__, out, found, asked, read=networks)
     for row in rows:
         share, law = row["closed_form_share"], row["law_median"]
         print(f"{row['group']:4} {row['model']:12} {row['kind']:10} right {row['accuracy']:.4f}, closed {share:.4f}"
@@ -150,7 +153,7 @@ def main() -> None:
     elif args.do == "train":
         train_all(args.folder, args.groups.split(","), args.steps)
     else:
-        judge(args.folder, args.out)
+        judge(args.folder, args.out, args)
 
 
 if __name__ == "__main__":

@@ -27,10 +27,13 @@ from studies.resuming import read_parts
 
 ROOT = Path(__file__).parent.parent
 RESULTS = sorted((ROOT / "benchmarks" / "results").iterdir())
+REPORTS = sorted((ROOT / "benchmarks" / "census").glob("*/report/report.json"))
 RECORDED = sorted((ROOT / "src" / "modgrok" / "reproduction" / "recorded").iterdir())
 
 
-@pytest.mark.parametrize("path", [*RESULTS, *RECORDED], ids=lambda path: f"{path.parent.name}-{path.name}")
+@pytest.mark.parametrize(
+    "path", [*RESULTS, *RECORDED, *REPORTS], ids=lambda path: f"{path.parts[-3]}-{path.parent.name}-{path.name}"
+)
 def test_every_stored_result_says_where_it_comes_from_or_that_nobody_knows(path):
     """And what says more than that says all of it."""
     if path.suffix == ".parquet":
