@@ -82,6 +82,28 @@ def test_random_weights_have_no_representation_and_no_law():
     assert view.neurons.one.sum() <= 2
 
 
+def test_random_inputs_stand_for_those_of_a_large_group(monkeypatch):
+    network = mg.compile("a b", group="D12", frequencies="all")
+    whole = group_view(network)
+    monkeypatch.setattr("modgrok.inspection.group_view.LARGEST_LOGITS", 24 * 300)
+    view = group_view(network)
+    assert (whole.seen, view.seen) == (576, 300) == (whole.to_json()["rows_seen"], view.to_json()["rows_seen"])
+    assert view.shares == pytest.approx(whole.shares, abs=0.02) and view.closed_form_share == pytest.approx(1)
+    assert view.neurons.one.sum() == whole.neurons.one.sum() and view.noise_share > whole.noise_share
+
+
+def test_a_network_that_knows_its_rows_by_heart_is_not_told_by_representations():
+    own, rng = group("A4"), np.random.default_rng(1)
+    function = read_function("a b", group=own)
+    rows = np.stack(np.unravel_index(rng.permutation(144)[:20], (12, 12)), axis=1)
+    embed, readout = np.zeros((2, 12, 20)), np.zeros((20, 12))  # one neuron lights up for each row
+    embed[0, rows[:, 0], np.arange(20)] = embed[1, rows[:, 1], np.arange(20)] = 1
+    readout[np.arange(20), function.at(rows)] = 1
+    view = group_view(Network(Power((12, 12), 12, 20, 2), Expert(embed, readout, 2), function, "trained"))
+    assert view.words.endswith(" % of it on no function of the word's value") and view.word_share < 0.5
+    assert f"{100 * (1 - view.word_share):.1f} % of it" in view.words
+
+
 def test_functions_that_are_no_words_have_no_such_view():
     assert group_view(mg.compile("n1 + n2", 5)) is None
     assert mg.inspect(mg.compile("n1 + n2", 5)).to_json()["in_group"] is None

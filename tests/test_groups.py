@@ -144,6 +144,9 @@ def test_cosets_part_the_group_and_have_the_order_of_the_subgroup():
     group = mg.group("S4")
     subgroup = group.subgroup([group.element("(1 2 3)")])
     assert [group.name(x) for x in subgroup] == ["()", "(1 2 3)", "(1 3 2)"]
+    assert group.subgroup(["(1 3 2)"]) == subgroup
+    with pytest.raises(mg.InputError, match="500 is none of the 24 elements"):
+        group.subgroup([500])
     cosets = group.cosets(subgroup)
     assert len(cosets) == 8 and sorted(sum(cosets, ())) == list(range(24))
     assert all(coset == tuple(group.table[coset[0], h] for h in subgroup) for coset in cosets)

@@ -95,9 +95,15 @@ def test_letters_a_b_c_are_the_first_variables_and_so_are_x_y_z():
     assert mg.verify(mg.compile("a b + 1", mod=7)).proof.holds
 
 
+def test_raised_exponents_may_be_below_zero():
+    assert parse_any("a b⁻¹ a²").tree == parse_any("a b^-1 a^2").tree
+    assert parse_any("t⁻¹² x").tree == parse_any("t^-12 x").tree
+    assert mg.compile("a b⁻¹ a⁻²", group="S3").proof.holds and mg.compile("x⁻¹ + y³", field=4).proof.holds
+
+
 # ---------------------------------------------------------------------------- trees that are read back
 
-LEAVES = st.sampled_from(["n1", "n2", "x", "b", "t", "3", "0"])
+LEAVES = st.sampled_from(["n1", "n2", "x", "y", "t", "3", "0"])
 
 
 def grow(inner):
@@ -142,7 +148,7 @@ def test_what_is_no_polynomial_is_nobodys_tree(text):
 @pytest.mark.parametrize(
     ("text", "place", "message"),
     [
-        ("a b", {}, "a modulus is needed"),
+        ("a b", {}, r"a modulus is needed; .*a group or a field does as well \(--group S5, --field 81\)"),
         ("a b in S5", {"mod": 97}, "its values mod 97 and in S5; leave one of them out"),
         ("a b mod 5", {"group": "S5"}, "its values mod 5 and in S5"),
         ("a b in S5", {"group": "A5"}, "its values in S5 and in A5"),

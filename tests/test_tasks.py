@@ -63,6 +63,15 @@ def test_there_are_twelve_and_every_door_takes_their_names():
     assert task_text("POWER2022: x² + x·y + y²") == "x^2 + x y + y^2 mod 97"
 
 
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_every_task_is_compiled_by_its_name_and_proved(task):
+    smaller = {"group": "S3"} if task.structure == "in S5" else {"mod": 11}
+    for name in (task.name, f"power2022:{task.number}"):
+        assert mg.compile(name, frequencies="minimal", **smaller).proof.holds
+    if task.number in (3, 11):
+        assert mg.compile(task.name).proof.holds
+
+
 def test_a_task_stands_in_another_structure_of_its_kind_but_in_no_other():
     assert mg.read_function("power2022:ab", group="A4") == mg.read_function("a b", group="A4")
     assert mg.read_function("power2022:x/y", field=9) == mg.read_function("x/y", field=9)

@@ -11,7 +11,7 @@ r"""A safe parser for expressions; `trees` has what it makes of them.
     exponent  = [ "-" ] integer | "(" [ "-" ] integer ")" | "{" [ "-" ] integer "}"
     atom      = integer | variable | "t" | "(" value ")"
 
-Variables are n1 … n99; x, y, z and a, b, c stand for n1, n2, n3; t is the generator of a finite field. What the LaTeX
+Variables are n1 … n99; x, y, z or a, b, c stand for n1, n2, n3; t is the generator of a finite field. What the LaTeX
 printer writes (n_{1}, \left(, \cdot, \bmod) and what reports show (n₁⁴) is read as well. The result is an immutable
 tree; nothing is ever evaluated as Python. `parse` and `read` give polynomials only: sums, products and powers.
 
@@ -44,7 +44,7 @@ class Token(NamedTuple):
 SPACE = re.compile(r"(?:\s|\\[,;:! ]|\\quad)+")
 INTEGER = re.compile(r"[0-9]+")
 NUMBERED = re.compile(r"n_?(?:([0-9]+)|\{([0-9]+)\}|([₀-₉]+))")
-RAISED = re.compile("[⁰¹²³⁴-⁹]+")
+RAISED = re.compile("(⁻?)([⁰¹²³⁴-⁹]+)")
 WORD = re.compile(r"\\?b?mod(?![A-Za-z])|(?:in|if|is|else|odd|even)(?![A-Za-z_0-9])")
 SYMBOL = re.compile(r"\*\*|\\left\(|\\right\)|\\cdot|\\times|[<>=!]=|[-+*/^(){}·×÷−<>=≤≥≠]")
 LETTERS = re.compile(r"(?:[abctxyz]|n_?(?:[0-9]+|\{[0-9]+\}|[₀-₉]+))+(?![A-Za-z_0-9])")
@@ -70,7 +70,7 @@ ALLOWED_NAMES = f"variables are n1 … n{LAST_VARIABLE}, and x, y, z or a, b, c 
 
 
 def tokenise(text: str) -> list[Token]:
-    tokens, at = [], 0
+    tokens, at, alphabet = [], 0, ""
     while at < len(text):
         if found := SPACE.match(text, at):
             pass
@@ -82,7 +82,8 @@ def tokenise(text: str) -> list[Token]:
                 raise ExpressionError(f"unknown variable {_short(found[0])}; {ALLOWED_NAMES}", text, at)
             tokens.append(Token("variable", index, at))
         elif found := RAISED.match(text, at):
-            tokens += [Token("^", 0, at), Token("integer", plain_number(found[0]), at)]
+            signs = [Token("-", 0, at)] if found[1] else []
+            tokens += [Token("^", 0, at), *signs, Token("integer", plain_number(found[2]), at)]
         elif found := WORD.match(text, at):
             word = found[0].removeprefix("\\").removeprefix("b")
             tokens.append(Token(word, 0, at))
@@ -92,7 +93,10 @@ def tokenise(text: str) -> list[Token]:
             tokens.append(Token(SAME_SYMBOL.get(found[0], found[0]), 0, at))
         elif text[at] in "xyz" or (text[at] in "abct" and LETTERS.match(text, at)):
             tokens.append(Token("t", 0, at) if text[at] == "t" else Token("variable", ALIASES[text[at]], at))
-            at += 1
+            own = alphabet if text[at] == "t" else "xyz" if text[at] in "xyz" else "abc"
+            if alphabet not in ("", own):  # a x + b would be n1 n1 + n2
+                raise ExpressionError("x, y, z and a, b, c both stand for n1, n2, n3; use one of the two", text, at)
+            alphabet, at = own, at + 1
             continue
         elif found := NAME.match(text, at):
             raise ExpressionError(f"unknown name {_short(found[0])!r}; {ALLOWED_NAMES}", text, at)

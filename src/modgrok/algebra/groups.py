@@ -173,9 +173,9 @@ class Group(Structure, Result):
         backward = self.table[self.inverses[:, None], self.inverses]  # a^-1 b^-1
         return self.subgroup(np.unique(self.table[self.table, backward]).tolist())
 
-    def subgroup(self, generators: Iterable[int]) -> tuple[int, ...]:
-        """The elements of the smallest subgroup with these in it, in rising order."""
-        return tuple(np.flatnonzero(closed(self.table, [0, *generators])).tolist())
+    def subgroup(self, generators: Iterable[int | str]) -> tuple[int, ...]:
+        """The elements of the smallest subgroup with these, by name or number, in it, in rising order."""
+        return tuple(np.flatnonzero(closed(self.table, [0, *map(self.element, generators)])).tolist())
 
     def cosets(self, subgroup: Sequence[int]) -> tuple[tuple[int, ...], ...]:
         """The left cosets x H, in the order of their first elements; each begins with that and goes on as H does."""

@@ -165,9 +165,8 @@ def dihedral(title: str, n: int) -> Presentation:
 def quaternions(title: str, order: int) -> Presentation:
     """Of order 8 with the names of quaternions: r = i, s = j."""
     if order < 8 or factorise(order) != ((2, order.bit_length() - 1),):
-        raise InputError(
-            f"quaternion groups have 8, 16, 32, … elements, got {title}; Dic{max(1, order // 4)} has any 4n"
-        )
+        other = f"Dic{order // 4} has {order}" if order % 4 == 0 and order > 4 else "Q8 has 8"
+        raise InputError(f"quaternion groups have 8, 16, 32, … elements, got {title}; {other}")
     return rotations_and(title, order // 2, order // 4, ("1", "i", "-1", "-i", "j", "k", "-j", "-k") * (order == 8))
 
 

@@ -41,7 +41,10 @@ def place_of(text: str, reading: Reading, given: int | Structure | None) -> Stru
     if written is None and not isinstance(given, Structure):
         modulus = agreed(text, reading.modulus, given)
         if modulus is None:
-            raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
+            raise InputError(
+                "a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'; a group or a field "
+                "does as well (--group S5, --field 81)"
+            )
         return Integers(check_modulus(modulus))
     here = [place for place in (written, given) if isinstance(place, Structure)]
     number = reading.modulus if reading.modulus is not None else given

@@ -61,7 +61,8 @@ KEYS = {
     "in_group": "of a word in a group (docs/group-networks.md has the formulas), else `null`: `name`, `group_order`, "
     "`why` (nothing was measured, or `null`), `closed_form_share` of the logits' variance, `code_share` (on "
     "functions of value and class with one representation in both), `word_share` (on all functions of these), "
-    "`noise_share`, `code_noise_share`, `representations` (a list: `representation`, its number, `kind`, "
+    "`rows_seen` (at how many inputs: random ones where all are too many), `noise_share`, `code_noise_share`, "
+    "`representations` (a list: `representation`, its number, `kind`, "
     "`degree`, `kernel_order`, `logits_share`, `neurons` that use it), and of the neurons `neurons_alive`, "
     "`one_representation_share`, `law_median`, `coset_share` and `coset_orders` (how many are constant on the "
     "cosets of a subgroup of which order)",
@@ -174,11 +175,13 @@ def show_group(view: GroupView, console: Console) -> None:
     if view.shares is None:
         say(console, f"logits: {view.why}")
         return
+    sampled = "" if view.seen == view.network.rows else f" at {view.seen:,} random inputs of {view.network.rows:,}"
     say(
         console,
-        f"logits: {percent(view.closed_form_share, 1)} of their variance on the closed form in {view.group.title} "
-        f"(noise: {percent(view.noise_share)}), {percent(view.code_share, 1)} on codes of one representation each "
-        f"(noise: {percent(view.code_noise_share)}), {percent(view.word_share, 1)} on any function of the word's value",
+        f"logits{sampled}: {percent(view.closed_form_share, 1)} of their variance on the closed form in "
+        f"{view.group.title} (noise: {percent(view.noise_share)}), {percent(view.code_share, 1)} on codes of one "
+        f"representation each (noise: {percent(view.code_noise_share)}), {percent(view.word_share, 1)} on any "
+        "function of the word's value",
     )
     rows = sorted(view.rows()[1:], key=lambda row: -(row["logits_share"] or 0))[:MOST_REPRESENTATIONS]
     cells = [

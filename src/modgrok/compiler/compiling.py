@@ -18,6 +18,7 @@ from modgrok.algebra.field import exp_table
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.algebra.groups import GroupLike
+from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.trees import Tree
 from modgrok.base.errors import FaultError, InputError
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
@@ -118,7 +119,8 @@ def compile(
     found = read_function(function, mod, group=group, field=field)
     if method == "exact":
         if found.tree is None:
-            texts = (function,) if found.written is not None and isinstance(function, str) else ()
+            typed = (function,) if found.written is not None and isinstance(function, str) else ()
+            texts = (task_text(text, found.structure) for text in typed)
             return compile_table(found, mod, ExactSettings(**{"frequencies": None, **given}), *texts)
         return compile_exact(found, mod, ExactSettings(**given))
     if found.tree is None:

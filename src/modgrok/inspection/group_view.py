@@ -41,7 +41,7 @@ from jaxtyping import Bool, Float, Int
 from modgrok.algebra.groups import Group
 from modgrok.algebra.representations import Representation, inverses_of, real_irreducibles
 from modgrok.base.results import Result, percent, plain_object
-from modgrok.inspection.logits import LARGEST_LOGITS, Templates, whole_logits
+from modgrok.inspection.logits import LARGEST_LOGITS, Templates
 from modgrok.inspection.order import Labels
 from modgrok.networks.models import Mlp
 from modgrok.networks.network import Network
@@ -51,6 +51,8 @@ ALIVE = 1e-3
 """Neurons whose squared weights are below this share of the largest are dead."""
 ONE_REPRESENTATION, CONSTANT = 0.9, 0.95
 """Shares from which on a neuron has one representation, and is constant on cosets."""
+MOSTLY = 0.5
+"""Share of the logits' variance below which it says little which representations hold most of the closed form."""
 MOST_SUBGROUPS = 500
 
 
@@ -90,6 +92,8 @@ class GroupView(Result):
     word_share: float | None = None
     neurons: Neurons | None = None
     why: str | None = None
+    seen: int = 0
+    """At how many inputs the logits were looked at."""
 
     @property
     def closed_form_share(self) -> float | None:
@@ -99,13 +103,13 @@ class GroupView(Result):
     @property
     def noise_share(self) -> float:
         """That of white noise."""
-        return (len(self.group.representations) - 1) / (self.network.rows * (self.group.order - 1))
+        return (len(self.group.representations) - 1) / (max(1, self.seen) * (self.group.order - 1))
 
     @property
     def code_noise_share(self) -> float:
         """That of white noise in the form of codes."""
         sizes = [rho.dimension**2 // rho.division for rho in self.group.representations[1:]]
-        return sum(size**2 for size in sizes) / (self.network.rows * (self.group.order - 1))
+        return sum(size**2 for size in sizes) / (max(1, self.seen) * (self.group.order - 1))
 
     def summary(self) -> str:
         if self.shares is None:
@@ -115,10 +119,10 @@ class GroupView(Result):
     @property
     def words(self) -> str:
         """What holds of the logits, where they were looked at."""
-        return (
-            f"{percent(self.closed_form_share, 1)} of the logits' variance on the closed form, "
-            f"{len(self.key)} of {len(self.group.representations) - 1} representations hold most of it"
-        )
+        told = f"{percent(self.closed_form_share, 1)} of the logits' variance on the closed form, "
+        if self.word_share is not None and self.word_share < MOSTLY:
+            return f"{told}{percent(1 - self.word_share, 1)} of it on no function of the word's value"
+        return f"{told}{len(self.key)} of {len(self.group.representations) - 1} representations hold most of it"
 
     @property
     def key(self) -> tuple[int, ...]:
@@ -156,6 +160,7 @@ class GroupView(Result):
                 "closed_form_share": self.closed_form_share,
                 "code_share": self.code_share,
                 "word_share": self.word_share,
+                "rows_seen": self.seen,
                 "noise_share": self.noise_share,
                 "code_noise_share": self.code_noise_share,
                 "representations": self.rows(),
@@ -179,17 +184,18 @@ def counted(numbers: Int[np.ndarray, "_"]) -> dict[int, int]:
 
 def group_view(network: Network, *, cosets: bool = True) -> GroupView | None:
     """The view of a network whose function is a word in a group; None for other functions. Without `cosets` none are
-    looked for."""
+    looked for. Where the logits of all inputs are too many, random inputs stand for them."""
     group = network.function.structure
     if not isinstance(group, Group) or network.function.written is None or group.order < 2:
         return None
-    if network.rows * group.order > LARGEST_LOGITS:
-        return GroupView(network, group, why=f"its {network.rows * group.order:,} logits are too many to look at")
-    logits = whole_logits(network)
+    most, sizes = LARGEST_LOGITS // group.order, network.model.residues
+    few = network.rows <= most
+    rows = network.inputs() if few else np.random.default_rng(0).integers(0, sizes, (most, len(sizes)))
+    logits = np.asarray(network.logits(rows), np.float64)
     if not np.isfinite(logits).all():
         return GroupView(network, group, why="some logits are no finite numbers: the training diverged")
-    found = logits_shares(logits, network.function.table.reshape(-1), group)
-    return GroupView(network, group, *found, neurons_of(network, group, cosets=cosets))
+    found = logits_shares(logits, network.function.at(rows), group)
+    return GroupView(network, group, *found, neurons_of(network, group, cosets=cosets), seen=len(rows))
 
 
 def logits_shares(
@@ -204,19 +210,19 @@ def logits_shares(
     np.add.at(sums, values, centred)
     between = group.table[:, group.inverses]  # value times the inverse of a class
     characters = np.array([rho.character for rho in group.representations])
-    kernels = characters[:, between]
-    kernels[0] = 0.0
-    products = np.einsum("rvq,vq->r", kernels, sums)
-    gram = np.einsum("rvq,svq,v->rs", kernels, kernels, counts, optimize=True)
-    found = np.linalg.lstsq(gram, products, rcond=1e-9)[0]
+    characters[0] = 0.0
+    products = characters @ np.bincount(between.reshape(-1), sums.reshape(-1))
+    squares = len(values) * (characters**2).sum(axis=1)  # every value has each element once between it and a class
+    found = products / np.maximum(squares, 1)
     means = sums / np.maximum(counts, 1)[:, None]
     common = (counts[:, None] * means).sum(axis=0) / counts.sum()
-    held = float((counts[:, None] * (means - common) ** 2).sum())
+    weighted = np.sqrt(counts)[:, None] * (means - common)
+    held = float((weighted**2).sum())
     scale = total if total > 0 else 1.0
     coded = 0.0
     for rho in group.representations[1:]:
         entries = rho.matrices[:, :: rho.division].reshape(group.order, -1) * np.sqrt(rho.dimension / group.order)
-        between_entries = entries.T @ (np.sqrt(counts)[:, None] * (means - common)) @ entries
+        between_entries = entries.T @ weighted @ entries
         coded += float((between_entries**2).sum())
     return found * products / scale, coded / scale, held / scale
 
@@ -308,8 +314,8 @@ def coset_orders(block: Float[np.ndarray, "n neuron"], group: Group) -> Int[np.n
     found = np.ones(block.shape[1], dtype=int)
     for subgroup in subgroups_of(group):
         if len(subgroup) < group.order:
-            means = centred[group.table[:, list(subgroup)]].mean(axis=1)
-            constant = (means**2).sum(axis=0) / total >= CONSTANT
+            means = centred[np.array(group.cosets(subgroup))].mean(axis=1)
+            constant = len(subgroup) * (means**2).sum(axis=0) / total >= CONSTANT
             found = np.where(constant, np.maximum(found, len(subgroup)), found)
     return found
 

@@ -29,7 +29,7 @@ SPELLINGS = {"**": "^", "·": "*", "×": "*", "−": "-", "\\cdot": "*", "\\time
              "\\bmod": "mod", "\\mod": "mod", "bmod": "mod", "x": "n1", "y": "n2", "z": "n3",
              "a": "n1", "b": "n2", "c": "n3", "÷": "/", "==": "=", "≤": "<=", "≥": ">=", "≠": "!="}  # fmt: skip
 TOKEN = re.compile(
-    r"(?P<gap>(?:\s|\\[,;:! ]|\\quad)+)|(?P<number>[0-9]+)|(?P<raised>[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
+    r"(?P<gap>(?:\s|\\[,;:! ]|\\quad)+)|(?P<number>[0-9]+)|(?P<raised>⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+)"
     r"|n_?(?P<name>[0-9]+|\{[0-9]+\}|[₀-₉]+)|(?P<word>\\bmod|\\mod|bmod|mod|if|is|else|odd|even)(?![A-Za-z])"
     r"|(?P<sign>\*\*|\\left\(|\\right\)|\\cdot|\\times|[<>=!]=|[-+*/^(){}·×÷−<>=≤≥≠abctxyz])"
 )
@@ -45,7 +45,7 @@ def tokens_of(text: str) -> list[str]:
             raise NoProof(f"the kernel cannot read {text[at]!r} in the expression")
         at, kind, part = token.end(), token.lastgroup, token[0]
         if kind == "raised":
-            found += ["^", str(int(part.translate(DIGITS)))]
+            found += ["^", *part[: part[0] == "⁻"].replace("⁻", "-"), str(int(part.strip("⁻").translate(DIGITS)))]
         elif kind == "name":
             found.append(f"n{int(token['name'].translate(DIGITS))}")
         elif kind != "gap":

@@ -1,4 +1,4 @@
-// The function as a table of colours, in three orders of its residues.
+// The function as a table of colours, in three orders of its rows and columns.
 import { href } from "../address.js";
 import { PUBLIC, get, newest, upload } from "../api.js";
 import { numbers } from "../decode.js";
@@ -11,7 +11,7 @@ import { count, ordinal } from "../words.js";
 
 const ORDERS = { natural: "natural", logarithmic: "logarithmic", cosets: "by cosets", witness: "by the witness" };
 const MEANING = {
-  natural: "Rows and columns stand in the order 0, 1, 2, … of the residues.",
+  natural: "Rows and columns stand in the order of their numbers, 0, 1, 2, …",
   logarithmic: "0 comes first, then the powers of a generator: where the function is a product, it becomes a sum.",
   cosets: "A normal subgroup comes first, then its cosets one by one, and within each the same again; so do the colours, and the table falls into blocks.",
   witness: "Rows and columns stand in the order of the witness's g1 and g2. A sum or a product in disguise falls into stripes.",
