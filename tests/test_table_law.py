@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -216,3 +217,33 @@ def test_intervals_end_at_whole_per_cents_as_they_are_printed():
             assert abs(100 * end - round(100 * end)) < 1e-9
         assert found.low <= found.value <= found.high
     assert found.high == 1.0
+
+
+def test_the_page_says_how_the_law_did_on_questions_about_kinds_that_it_had_not_seen():
+    """Counted from the stored answers and trainings: every draw, the large tables, and the kinds that came later."""
+    root = Path(__file__).parents[1]
+    page = " ".join((root / "docs" / "loss-law.md").read_text(encoding="utf-8").split())
+
+    def rows(name):
+        return json.loads((root / "benchmarks" / "results" / name).read_text(encoding="utf-8"))["rows"]
+
+    def counted(asked):
+        told = [(row, reached) for row in asked if row["value"] is not None for reached in row["reached"]]
+        inside = 100 * np.mean([row["low"] <= reached <= row["high"] for row, reached in told])
+        missed = np.mean([abs(row["value"] - reached) for row, reached in told])
+        wide = np.mean([row["high"] - row["low"] for row, _ in told])
+        none = 100 * np.mean([row["value"] is None for row in asked])
+        return f"| {len(asked)} | {inside:.0f} % | {missed:.3f} | {wide:.2f} | {none:.1f} % |", f"{inside:.0f} %"
+
+    expressions, kinds, fresh = map(rows, ("questions.json", "questions-kinds.json", "questions-fresh.json"))
+    for asked in (expressions, kinds):
+        for draw in sorted({row["draw"] for row in asked}):
+            assert f"| {draw} {counted([row for row in asked if row['draw'] == draw])[0]}" in page
+    assert counted(fresh)[0] in page and len({row["kind"] for row in fresh}) == 6
+    large = [row for row in kinds if row["modulus"] >= 55]
+    assert (
+        f"of the {len(large)} questions with 55 to 91 rows" in page and f"{counted(large)[1]} of the trainings" in page
+    )
+    assert sum(row["value"] is None for row in large) == 6
+    large = [row for row in expressions if row["modulus"] >= 55]
+    assert f"Of the {len(large)} expressions modulo 55 and more it is {counted(large)[1]}" in page

@@ -42,7 +42,8 @@ def what_it_is(
         return "depends on one variable alone"
     if best.family == GROUP.name:
         return what_group(best)
-    verb, noun = "is" if known is None else f"agrees in its {known:,} known cells with", FAMILIES[best.family].noun
+    cells = "cell" if known == 1 else "cells"
+    verb, noun = "is" if known is None else f"agrees in its {known:,} known {cells} with", FAMILIES[best.family].noun
     if closed is not None and closed.plain:
         return f"{verb} a {noun}" if str(closed) == expression else f"{verb} the {noun} {closed}"
     return f"{verb} a {noun} in disguise: {closed or relabelled(best)}"
