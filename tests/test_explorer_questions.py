@@ -208,6 +208,14 @@ def test_the_neurons_of_a_network_of_a_group_are_told_apart_by_representations()
     assert np.allclose(np.sum(list(parts.values()), axis=0), floats(found["logits"]), atol=1e-4)
 
 
+def test_neurons_of_a_training_in_a_group_are_drawn_over_its_elements():
+    network = compile("a b", group="S3")
+    seen = views.neuron_view(network, [0, 1])
+    assert seen["order"] == "cosets" and seen["blocks"] == ["a"] and seen["period"] == 6
+    embed, order = np.asarray(network.circuit.experts[0].embed), functions.coset_orders(network.function)["rows"]
+    assert np.allclose(floats(seen["waves"]).reshape(2, 6), embed[0][order][:, :2].T)
+
+
 @pytest.mark.parametrize(
     "function", ["n1 n2 mod 15", np.random.default_rng(0).integers(0, 7, (7, 7))], ids=("remainders", "table")
 )

@@ -277,7 +277,7 @@ def test_the_neurons_of_a_group_s_network_stand_over_its_elements(page):
 
 def test_an_expert_that_lies_on_no_circle_is_no_trouble(page):
     open_view(page, "network", "n1 n2", 15)
-    page.get_by_text("Lines are weights over their values").wait_for()
+    page.get_by_text("Lines are weights over the values from 0 on.").wait_for()
     expect(page.locator(".blocks canvas")).to_have_count(3)
     expect(page.locator(".notice")).to_have_count(0)
     expect(page.locator(".plan")).not_to_contain_text("1 neurons")

@@ -114,9 +114,13 @@ def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
     open_view(page, "training", "n1 n2", 7)
     start_training(page, **ENDLESS, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
+    for picture in (".stage canvas.cells", ".stage .wave-grid canvas"):
+        expect(page.locator(picture)).to_be_visible()
     start_training(page, **ENDLESS, seed=2)
     page.wait_for_url("**seed2*")
     page.locator(".run-line", has_text="waiting").wait_for()
+    for picture in (".stage canvas.cells", ".stage .wave-grid canvas"):
+        expect(page.locator(picture)).to_be_hidden()  # those of the first are not the second's
     page.get_by_role("button", name="Stop", exact=True).click()
     page.locator(".run-line", has_text="waiting").wait_for(state="detached")
     page.locator(".run-line", has_text="training").click()

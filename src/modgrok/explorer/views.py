@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.algebra.cosets import coset_order
+from modgrok.algebra.groups import Group
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.network_answers import mean_at, shown_neurons
 from modgrok.inspection.inside import named_axes
-from modgrok.inspection.order import Order, order_of
+from modgrok.inspection.order import NO_ORDER, Order, order_of
 from modgrok.inspection.spectrum import alive, block_power, neuron_norm, periodicity
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
@@ -42,6 +45,8 @@ def neuron_view(network: Network, chosen: list[int]) -> dict[str, Any]:
     """Some neurons as waves."""
     order = order_of(network.function, str(network.settings.get("order", "auto")))
     blocks = host_blocks(network)
+    if order.name == NO_ORDER:
+        return group_neurons(network, blocks, chosen)
     power = block_power(blocks, order.places)
     measured = periodicity(blocks, order.places)
     used = [order.places.period[axis] > 0 for axis in blocks.places]
@@ -58,6 +63,26 @@ def neuron_view(network: Network, chosen: list[int]) -> dict[str, Any]:
         "ipr": encoded(np.asarray(measured.ipr), "f32") if periods else None,
         "alive": int(np.sum(measured.alive)),
     }
+
+
+def group_neurons(network: Network, blocks: Blocks, chosen: list[int]) -> dict[str, Any]:
+    """Some neurons of a network of a word in a group that is not cyclic: the weights of one block over its elements."""
+    group, weights = network.function.structure, np.asarray(blocks.weights[0])[chosen]
+    assert isinstance(group, Group)  # no other function has no order
+    return {
+        "order": "cosets",
+        "period": group.order,
+        "periods": [group.order],
+        "blocks": [named_axes(network, blocks.places[0], blocks)],
+        "shown": chosen,
+        "waves": encoded(weights[:, along_cosets(group)], "f32"),
+        "frequency": [],
+        "ipr": None,
+        "alive": int(np.sum(alive(blocks))),
+    }
+
+
+along_cosets = lru_cache(maxsize=8)(coset_order)
 
 
 def host_blocks(network: Network) -> Blocks:

@@ -30,7 +30,7 @@ function hero() {
 
 /** The film of a training; it plays by itself once, when it is first seen. */
 function filmed() {
-  const stage = new Stage({ elements: () => DATA.function.elements });
+  const stage = new Stage({ info: () => DATA.function });
   if (DATA.run) stage.measured(DATA.run.curves, 0); else stage.withoutCurves();
   stage.open(DATA.film);
   if (!stage.film) return DATA.film.why ? notice(DATA.film.why) : null;

@@ -47,7 +47,7 @@ export class WaveGrid {
   }
 
   label(text) { this.canvas.setAttribute("aria-label", text); }
-  show(waves) { this.waves = waves; this.paint(); }
+  show(waves) { this.waves = waves; this.canvas.hidden = !waves.length; this.paint(); }
 
   paint() {
     const room = this.element.clientWidth;

@@ -40,7 +40,7 @@ export function comparison(inspection, panel) {
   };
   draw(null);
   compiledBeside(inspection, panel, pictures).then(draw, () => {});
-  const sentence = inspection.no_weights_view ? el("p", { className: "soft small" }, inspection.no_weights_view) : null;
+  const sentence = inspection.no_weights_view ? el("p", { className: "soft small" }, `${inspection.no_weights_view[0].toUpperCase()}${inspection.no_weights_view.slice(1)}.`) : null;
   return [panel.shared ? null : el("h3", {}, "Trained beside compiled"), sentence, table, pictures,
     panel.shared ? null : el("p", { className: "soft small" }, "The same network for the command line: ", el("code", {}, `modgrok inspect ${panel.list.folder}/${panel.run}`))];
 }

@@ -7,7 +7,7 @@ import { button, facts, into, tiles } from "../parts.js";
 import { WaveGrid, bars } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { count, percent } from "../words.js";
-import { weights } from "./expert.js";
+import { over, weights } from "./expert.js";
 
 export class DroppedPanel {
   constructor(app) {
@@ -64,7 +64,7 @@ export class DroppedPanel {
     if (!neurons?.blocks.length) return null;
     const { blocks, period, shown, waves, frequency, order } = neurons, all = floats(waves);
     const grid = new WaveGrid(`Weights of ${shown.length} neurons on ${blocks[0]}`, { cellWidth: 100, cellHeight: 44 });
-    const section = el("section", { className: "stack tight", "aria-label": "Neurons" }, el("h3", {}, `Weights on ${blocks[0]}, residues in ${order} order`), grid.element);
+    const section = el("section", { className: "stack tight", "aria-label": "Neurons" }, el("h3", {}, `Weights on ${blocks[0]} over ${over(order)}`), grid.element);
     grid.show(shown.map((neuron, k) => ({ values: weights(all, k, 0, blocks.length, period), label: frequency?.[k] ? `frequency ${[...new Set([frequency[k]].flat())].join(", ")}` : `neuron ${neuron + 1}` })));
     return section;
   }

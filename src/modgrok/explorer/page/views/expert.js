@@ -15,7 +15,8 @@ export function weights(all, k, b, blocks, period) {
 export function waves(found, block) {
   const { neurons, shown, blocks, period, split } = found, all = floats(found.waves), own = numbersOf(found);
   return shown.map((neuron, k) => {
-    const values = weights(all, k, block, blocks.length, period), number = neurons.frequency[neuron];
+    const placed = weights(all, k, block, blocks.length, period), number = neurons.frequency[neuron];
+    const values = split === "frequency" ? placed : placed.slice(0, 1 + placed.findLastIndex((value) => !Number.isNaN(value)));
     const turn = 2 * Math.PI * number / period;
     const fit = split === "frequency" && number ? values.map((_, place) => neurons.amplitude[neuron][block] * Math.cos(turn * place + neurons.phase[neuron][block])) : null;
     return { values, fit, colour: own.indexOf(number), label: `neuron ${neuron + 1}${split ? `, ${number ? `${split} ${number}` : "constant"}` : ""}` };
@@ -25,12 +26,14 @@ export function waves(found, block) {
 /** The frequencies, or representations, that neurons have, rising; 0 is that of neurons that are the same for every input. */
 const numbersOf = ({ neurons }) => [...new Set(neurons.frequency)].filter((number) => number > 0).sort((a, b) => a - b);
 
+/** What weights stand over, in a network's `order`. */
+export const over = (order) => order === "cosets" ? "the elements of the group by cosets" : order === "natural" ? "the values from 0 on" : `the residues in ${order} order`;
+
 /** What is seen of an expert, and how to read it. */
 function told(found, many) {
   const { split, order, period, text, width } = found, head = `It computes ${text} with ${plural(width, "neuron")}`;
   if (split === "frequency" && many) return `${head} on ${plural(many, "frequency", "frequencies")} of a circle of ${count(period)} places (${order} order). Each weight is a cosine; thick lines are the cosines, thin ones the weights. The circles show every neuron's phase, one ring for each frequency.`;
-  const over = order === "cosets" ? "the elements of the group, which stand by cosets" : order === "natural" ? "their values 0, 1, 2, …" : `the residues in ${order} order`;
-  return `${head}${split === "representation" ? ` on ${plural(many, "representation")} of the group, each neuron on one` : ""}. Lines are weights over ${over}.`;
+  return `${head}${split === "representation" ? ` on ${plural(many, "representation")} of the group, each neuron on one` : ""}. Lines are weights over ${over(order)}.`;
 }
 
 export function expertPanel(found) {

@@ -7,7 +7,7 @@ import { button, into, notice, waiting } from "../parts.js";
 import { movesByItself } from "../player.js";
 import { count, figure, standing } from "../words.js";
 import { comparison } from "./compared.js";
-import { weights } from "./expert.js";
+import { over, weights } from "./expert.js";
 import { outcome } from "./outcome.js";
 import { savers } from "./saving.js";
 import { sharer } from "./sharing.js";
@@ -19,7 +19,7 @@ export class RunPanel {
     this.title = el("h2", {}, "");
     this.about = el("p", { className: "soft small" });
     this.actions = el("div", { className: "links" });
-    this.stage = new Stage({ live: true, elements: () => app.current?.info.elements });
+    this.stage = new Stage({ live: true, info: () => app.current?.info });
     this.diagnosis = el("section", { className: "stack tight", "aria-label": "Diagnosis" });
     this.compared = el("section", { className: "stack tight", "aria-label": "Trained beside compiled" });
     this.askFilm = newest((question, signal) => get("run/film", question, signal));
@@ -182,7 +182,7 @@ export class RunPanel {
       values: weights(all, k, 0, blocks.length, period),
       label: frequency?.[k] ? `frequency ${[...new Set([frequency[k]].flat())].join(", ")}` : `neuron ${neuron + 1}`,
     }));
-    this.stage.neuronsAre(places, `Weights on ${blocks[0]} of ${places.length} neurons at step ${count(step)}, residues in ${order} order.`, step);
+    this.stage.neuronsAre(places, `Weights on ${blocks[0]} of ${places.length} neurons at step ${count(step)}, over ${over(order)}.`, step);
   }
 
   drawDiagnosis() {

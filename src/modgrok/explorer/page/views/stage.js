@@ -17,15 +17,16 @@ export const MEASURED = ["train_accuracy", "test_accuracy", "train_loss", "test_
 export const LAW = { phases: { title: "Phases", names: ["sum of the inputs' phases", "phase of the result"] }, cosines: { title: "The law of a group", names: ["representation", "how far A B = C"] } };
 
 export class Stage {
-  /** `live` is whether a training may be under way, which has a speed; `elements()` gives the names of what is no residue. */
-  constructor({ live = false, elements = () => null } = {}) {
-    const name = (element) => elements()?.[element] ?? element;
+  /** `live` is whether a training may be under way, which has a speed; `info()` is the function, whose variables and elements have names. */
+  constructor({ live = false, info = () => null } = {}) {
+    const name = (element) => info()?.elements?.[element] ?? element;
+    this.info = info;
     this.film = null;
     this.numbers = tiles({ step: "step", train: "training cells right", test: "test cells right", loss: "training loss", ipr: "IPR", ...(live ? { rate: "speed" } : {}) });
     this.accuracy = new Curves({ title: "Accuracy", series: ["training", "test"], dashed: ["training"], steps: "log" });
     this.loss = new Curves({ title: "Loss", series: ["training", "test"], scale: "log", dashed: ["training"], steps: "log" });
     this.ipr = new Curves({ title: "IPR: how far each neuron is one wave", series: ["IPR"], scale: "unit", height: 130, colours: [2], steps: "log" });
-    this.cells = new TablePicture({ label: "Table of right and wrong cells", largest: 420, describe: (row, column) => `${this.names[0]} = ${name(row)}, ${this.names[1]} = ${name(column)}: ${SAID[this.table[row * this.sizes[1] + column]]}` });
+    this.cells = new TablePicture({ label: "Table of right and wrong cells", largest: 420, describe: (row, column) => `${this.names()[0]} = ${name(row)}, ${this.names()[1]} = ${name(column)}: ${SAID[this.table[row * this.sizes[1] + column]]}` });
     this.tableNote = el("div");
     this.waves = new WaveGrid("Neurons", { cellWidth: 150, cellHeight: 46 });
     this.waveNote = el("p", { className: "soft small" });
@@ -52,17 +53,20 @@ export class Stage {
     this.clear();
   }
 
+  /** What the variables are called. */
+  names() { return this.film?.variables ?? this.info()?.variables ?? ["n1", "n2"]; }
+
   legend() {
     return el("p", { className: "cell-legend small soft" }, [1, 0, 3, 2].map((kind) => el("span", {}, el("i", { className: `swatch ${CELLS[kind]}` }), SAID[kind].replace(" cell", ""))));
   }
 
   /** Nothing of the run before. */
   clear() {
-    Object.assign(this, { film: null, curves: null, table: null, sizes: null, names: ["n1", "n2"], until: 0, step: 0 });
+    Object.assign(this, { film: null, curves: null, table: null, sizes: null, until: 0, step: 0 });
     this.player.load([]);
     this.player.element.hidden = true;
     for (const place of [this.tableNote, this.tools]) replace(place);
-    this.lawPart.hidden = this.spectrumPart.hidden = true;
+    this.lawPart.hidden = this.spectrumPart.hidden = this.cells.element.hidden = true;
     this.noNeurons();
   }
 
@@ -108,7 +112,7 @@ export class Stage {
   open(sent) {
     const film = new Film(sent);
     if (!film.steps.length) { replace(this.tableNote, notice(sent.why)); return; }
-    Object.assign(this, { film, sizes: film.sizes, names: film.variables });
+    Object.assign(this, { film, sizes: film.sizes });
     this.joined();
     this.player.load(film.steps);
     this.cells.element.hidden = film.sizes.length !== 2;
@@ -157,9 +161,9 @@ export class Stage {
     const colours = CELLS.map(themedPixel), [rows, columns] = this.sizes;
     const tally = [0, 0, 0, 0, 0];
     const pixels = Uint32Array.from(this.table, (kind) => { tally[kind] += 1; return colours[kind]; });
-    const { shown } = this.cells;
-    if (shown?.rows === rows && shown.columns === columns && shown.of === this.names.join()) this.cells.recolour(pixels);
-    else { this.cells.show({ pixels, rows, columns, names: this.names }); this.cells.shown.of = this.names.join(); }
+    const { shown } = this.cells, names = this.names();
+    if (shown?.rows === rows && shown.columns === columns && shown.of === names.join()) this.cells.recolour(pixels);
+    else { this.cells.show({ pixels, rows, columns, names }); this.cells.shown.of = names.join(); }
     this.cells.label(`Table of ${rows} × ${columns} cells: of ${count(tally[0] + tally[1])} test cells ${count(tally[1])} are right, of ${count(tally[2] + tally[3])} training cells ${count(tally[3])}. Arrow keys read the cells.`);
   }
 
