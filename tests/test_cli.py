@@ -351,6 +351,13 @@ def test_no_line_is_broken_before_a_per_cent_sign():
         assert not any(line.lstrip().startswith("%") for line in printed.getvalue().splitlines()), width
 
 
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_fits_a_terminal_and_breaks_no_word(modgrok, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = modgrok(command, "--help").out.splitlines()
+    assert max(map(len, lines)) <= 80 and not any(line.endswith("-") for line in lines)
+
+
 def test_errors_have_one_type():
     assert issubclass(InputError, ValueError)
 

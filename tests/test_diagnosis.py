@@ -51,6 +51,15 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
             r"nearly 0 .*loss 0\.01031, and 0 itself has 0\.01031\).* too strong \(5\).*try a weight decay of 1\.25",
         ),
         ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00 % of the test set right.*go on to step 180"),
+        (
+            {
+                "train_accuracy": np.linspace(0, 0.5, 10),
+                "test_loss": np.geomspace(0.01, 0.02, 10),
+                "test_accuracy": 0.05,
+            },
+            "improving",
+            r"50\.00 % of the training set right, and the training loss is falling.*: too few steps; go on to step 180",
+        ),
         (FLAT, "memorised", r"2\.00 % of the test set \(about chance\).*not h\(g1"),
         (FLAT | {"test_accuracy": 0.04}, "memorised", r"4\.00 % of the test set \(about chance\)"),  # 2 % of it are 0
         (FLAT | {"test_accuracy": 0.05}, "memorised", r"5\.00 % of the test set \(above chance\)"),

@@ -177,3 +177,11 @@ def test_the_site_and_the_notebooks_change_no_version_of_the_environment_they_jo
     names = [{pin.partition("==")[0] for pin in each} for each in (theirs, ours)]
     assert "jax" in names[0] & names[1]
     assert {pin for pin in theirs if pin.partition("==")[0] in names[1]} <= ours
+
+
+def test_make_docs_says_how_to_search_its_pages_and_lines_of_code_stay_in_their_boxes():
+    """No browser searches pages that are opened from a disk."""
+    recipe = (ROOT / "Makefile").read_text(encoding="utf-8").split("\ndocs:", 1)[1].split("\n\n", 1)[0]
+    assert "browsers do not search" in recipe and "http.server --directory site 8000" in recipe
+    assert "  - print.css" in (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    assert "pre > code { white-space: pre-wrap;" in (ROOT / "docs" / "print.css").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import sys
+import textwrap
 from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
@@ -187,6 +188,22 @@ def run_first(file: str) -> None:
         raise InputError(f"--with {file} ends with {type(error).__name__}: {error}; see to it and try again") from None
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Lines that end where they were written to end, as far as they fit; none is broken at a hyphen."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(wrapped(line, width + 2) for line in text.splitlines())  # argparse leaves two columns free
+
+
+def wrapped(line: str, width: int) -> str:
+    """A line, or several that begin below the words of the first: behind its first column, if it has one."""
+    place = re.match(r" *(\S+ {2,})?", line)
+    return textwrap.fill(line, width, subsequent_indent=" " * (place.end() if place else 0), break_on_hyphens=False)
+
+
 def build_parser(chosen: str | None) -> argparse.ArgumentParser:
     """The parser; only the chosen command's own arguments are added, since that imports its module."""
     from modgrok import __version__
@@ -205,7 +222,7 @@ def build_parser(chosen: str | None) -> argparse.ArgumentParser:
             with interrupts.held_back():
                 module = import_module(f"modgrok.commands.{name}")
             module.add_arguments(command)
-            command.formatter_class = argparse.RawDescriptionHelpFormatter
+            command.formatter_class = Help
             command.epilog = "\n\n".join(filter(None, [(command.epilog or "").strip(), f"example: {EXAMPLES[name]}"]))
         form = command.add_mutually_exclusive_group()
         form.add_argument("--json", action="store_true", help="print one JSON object instead of a table")

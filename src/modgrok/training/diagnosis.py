@@ -125,15 +125,25 @@ class Seen:
 
     @property
     def improving(self) -> bool | None:
-        """Did the test loss (without one, the training loss) fall by more than 2 % within the last fifth of the steps?
-        None where that has a single measurement.
+        """Does the test loss fall, or the loss on a training set that is not known yet? None before two measurements.
+
+        While a training set is learned by heart, the test loss often rises.
+        """
+        return None if len(self.curves["step"]) < 2 else self.falls("test") or (not self.fits and self.falls("train"))
+
+    @property
+    def fits(self) -> bool:
+        return self.last["train_accuracy"] >= LEARNED
+
+    def falls(self, part: str) -> bool:
+        """Did this loss fall by more than 2 % within the last fifth of the steps, and the last two measurements?
 
         Adam's loss jitters from step to step, so the medians of the two halves of that fifth are compared.
         """
-        losses = np.asarray(self.curves["test_loss" if self.tested else "train_loss"])
-        losses = losses[np.asarray(self.curves["step"]) >= 0.8 * self.step]
+        last_fifth = int(np.searchsorted(np.asarray(self.curves["step"]), 0.8 * self.step))
+        losses = np.asarray(self.curves[f"{part}_loss"])[min(last_fifth, len(self.curves["step"]) - 2) :]
         half = losses.size // 2
-        return bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half])) if half else None
+        return bool(np.median(losses[-half:]) < 0.98 * np.median(losses[:half]))
 
     def when(self, column: str) -> str:
         """When an accuracy passed 99 %: 'from step 80', or 'first at step 80' where it did not stay there."""
@@ -186,8 +196,7 @@ def in_class(function: Function) -> bool | None:
 
 def outcome_of(seen: Seen, grokked_at: int | None) -> str:
     """The first rule that holds."""
-    fits = seen.last["train_accuracy"] >= LEARNED
-    kept, fitted = grokked_at is not None and seen.last["test_accuracy"] >= KEPT, fits and not seen.tested
+    kept, fitted = grokked_at is not None and seen.last["test_accuracy"] >= KEPT, seen.fits and not seen.tested
     rules = {
         "diverged": not seen.finite or (seen.grown and not kept and not fitted),
         "grokked": kept,
@@ -195,7 +204,7 @@ def outcome_of(seen: Seen, grokked_at: int | None) -> str:
         "collapsed": seen.blank,
         "slipped": grokked_at is not None,
         "improving": bool(seen.improving),
-        "memorised": fits,
+        "memorised": seen.fits,
         "underfit": True,
     }
     return next(name for name, holds in rules.items() if holds)
@@ -292,7 +301,7 @@ def slipped(seen: Seen) -> Words:
 
 
 def improving(seen: Seen) -> Words:
-    name, part = ("test", "test") if seen.tested else ("train", "training")
+    name, part = ("test", "test") if seen.falls("test") else ("train", "training")
     share = percent(seen.last[f"{name}_accuracy"])
     return f"Still improving: {share} of the {part} set right, and the {part} loss is falling", "", ""
 

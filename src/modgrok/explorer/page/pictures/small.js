@@ -107,7 +107,7 @@ export function bars(values, label, { width = 220, height = 54, strong = null, c
 /** A share with its interval on a line from 0 to 100 %. */
 export function interval({ value, low, high }) {
   const x = (share) => (10 + 380 * share).toFixed(1);
-  const words = `${percent(value)}, nine cases of ten between ${percent(low)} and ${percent(high)}`;
+  const words = `${percent(value)}, nine networks of ten between ${percent(low)} and ${percent(high)}`;
   return svg("svg", { viewBox: "0 0 400 44", class: "interval", role: "img", "aria-label": words },
     svg("line", { x1: x(0), x2: x(1), y1: 16, y2: 16, class: "ground" }),
     svg("line", { x1: x(low), x2: x(high), y1: 16, y2: 16, class: "span" }),
