@@ -268,7 +268,7 @@ def read_function(
 # ---------------------------------------------------------------------------------------------- expressions
 
 
-def is_expression(function: Any) -> TypeGuard[str]:
+def is_expression(function: object) -> TypeGuard[str]:
     """Whether it is the text of a polynomial, and not the path of a table."""
     return isinstance(function, str) and Path(function).suffix.lower() not in SUFFIXES
 

@@ -12,7 +12,6 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product as cartesian
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -95,7 +94,7 @@ def _value(tree: Tree, values: Mapping[int, Residues], structure: Structure, ope
             return _chosen(tree, of, structure)
 
 
-RELATIONS: Mapping[str, Callable[..., Any]] = {
+RELATIONS: Mapping[str, Callable[[Residues, Residues], Residues]] = {
     **{"=": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal},
     **{"odd": lambda left, _: np.mod(left, 2) == 1, "even": lambda left, _: np.mod(left, 2) == 0},
 }

@@ -23,7 +23,7 @@ from io import BytesIO
 from math import prod
 from pathlib import Path
 from tokenize import TokenError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Int, Shaped
@@ -116,7 +116,7 @@ def whole_numbers(
     return np.where(hidden, UNKNOWN, found)
 
 
-def whole_cell(cell: Any) -> int | None:
+def whole_cell(cell: object) -> int | None:
     """The number in a cell, `UNKNOWN` for one that is empty, None for anything that is neither."""
     if cell is None or cell is np.ma.masked or (isinstance(cell, float) and cell != cell):
         return UNKNOWN
@@ -130,7 +130,7 @@ def whole_cell(cell: Any) -> int | None:
     return int(number) if number.is_integer() and UNKNOWN <= number < 1e9 else None
 
 
-def refusal(cell: Any) -> str:
+def refusal(cell: object) -> str:
     """Why a cell is refused, and what to do."""
     text = repr(cell.item() if isinstance(cell, np.generic) else cell)
     shown = text if len(text) <= 30 else f"{text[:29]}…"
@@ -284,7 +284,7 @@ def edge_labels(cells: Shaped[np.ndarray, "row column"]) -> tuple[int, int]:
     return 0, int(left_words and len(cells) > 1 and is_word(corner))
 
 
-def is_word(cell: Any) -> bool:
+def is_word(cell: object) -> bool:
     return whole_cell(cell) is None and not is_number(str(cell))
 
 

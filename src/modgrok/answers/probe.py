@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import Any, SupportsFloat
 
 from modgrok.algebra.function import Function
 from modgrok.base.progress import Progress
@@ -82,5 +82,5 @@ def probe_function(function: Function, *, fraction: float = 0.5, progress: Progr
     return Probe(expected, loss, accuracy, WIDTH, STEPS, fraction, time.perf_counter() - started)
 
 
-def finite(number: Any) -> float | None:
+def finite(number: SupportsFloat) -> float | None:
     return float(number) if isfinite(number) else None

@@ -88,7 +88,7 @@ LONGEST_LINE = 10_000
 """Characters of a line of a table that is written to a pipe or a file."""
 
 
-def facts_table(facts: Mapping[str, Any]) -> Table:
+def facts_table(facts: Mapping[str, object]) -> Table:
     """Two columns, name and value."""
     table = Table(show_header=False, box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="bold")
@@ -110,14 +110,14 @@ def text_table(
     return table
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     """A value as tables print it; a dash where there is none."""
     if value is None or (isinstance(value, float) and not isfinite(value)):
         return "–"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+def markdown_table(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Lines of Markdown, and the empty one behind them; whole numbers with commas."""
     shown = [[f"{cell:,}" if isinstance(cell, int) else str(cell).replace("|", "\\|") for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in (headings, ["---"] * len(headings), *shown)] + [""]

@@ -66,12 +66,12 @@ def field_values(value: Any) -> dict[str, Any]:
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
-def plain_object(items: Mapping[str, Any]) -> dict[str, Any]:
+def plain_object(items: Mapping[str, object]) -> dict[str, Any]:
     """Items under their names, each as JSON holds it."""
     return {str(name): plain(item) for name, item in items.items()}
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """`value` as JSON holds it: results and dataclasses as objects, arrays as lists, what is not finite as null."""
     if isinstance(value, Enum):
         return plain(value.value)
@@ -102,7 +102,7 @@ def plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
-def json_text(value: Any, *, indent: int | None = None, sort_keys: bool = False) -> str:
+def json_text(value: object, *, indent: int | None = None, sort_keys: bool = False) -> str:
     """`value` as JSON: the same text for the command line, for files and for what files hold beside weights.
 
     >>> json_text({"loss": float("nan"), "rows": (1, 2)})
@@ -157,7 +157,7 @@ def percent(share: float | None, digits: int = 2) -> str:
     return f"{shown:.{digits}f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
 
 
-def html_table(facts: Mapping[str, Any], title: str = "") -> str:
+def html_table(facts: Mapping[str, object], title: str = "") -> str:
     """Names and values as a small HTML table, for the repr of results in notebooks."""
     return html_rows((), [(name, str(value)) for name, value in facts.items()], title)
 

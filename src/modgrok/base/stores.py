@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ FORMAT = 2
 LOG = logging.getLogger("modgrok")
 LARGEST_COUNT, LARGEST_NUMBER = 2**31, sys.float_info.max
 KINDS = {str: "text", bool: "true or false", list: "a list"}
+Kinds: TypeAlias = Mapping[str, type | tuple[type, ...]]
+"""What the keys of a JSON object hold."""
 Kind = TypeVar("Kind", str, bool, list[Any])
 MISFITS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, ArithmeticError)
 """What is raised where a file holds other things than its reader takes for granted."""
@@ -69,7 +71,7 @@ def written_by() -> dict[str, Any]:
     return {"modgrok": __version__, "format": FORMAT}
 
 
-def check_format(path: Path, said: Any) -> None:
+def check_format(path: Path, said: object) -> None:
     """An `InputError` where a file says that it is of a later format: it may hold what looks like damage."""
     if isinstance(said, dict) and isinstance(found := said.get("format"), int) and found > FORMAT:
         raise InputError(
@@ -81,12 +83,12 @@ def check_format(path: Path, said: Any) -> None:
 # --------------------------------------------------------------------------------------------- JSON
 
 
-def write_object(path: Path, found: Mapping[str, Any]) -> None:
+def write_object(path: Path, found: Mapping[str, object]) -> None:
     """An object as a JSON file that says who wrote it."""
     write_json(path, {**found, WRITTEN_BY: written_by()})
 
 
-def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, Any]:
+def read_object(path: Path, kinds: Kinds, remedy: str) -> dict[str, Any]:
     """The object in a JSON file, with these keys, each of one of these types; it may have others.
 
     What it says of who wrote it is checked and left out.
@@ -106,26 +108,26 @@ def read_object(path: Path, kinds: Mapping[str, Any], remedy: str) -> dict[str, 
     return found
 
 
-def whole_number(found: Any, what: str, least: int = 0) -> int:
+def whole_number(found: object, what: str, least: int = 0) -> int:
     """A whole number of a JSON object, neither 1.0 nor true nor larger than what is counted; `what` names it."""
     if isinstance(found, bool) or not isinstance(found, int) or not least <= found < LARGEST_COUNT:
         raise InputError(f"{what} must be a whole number from {least} to 2^31 - 1, got {found!r:.40}")
     return found
 
 
-def whole_list(found: Any, what: str, least: int = 0) -> tuple[int, ...]:
+def whole_list(found: object, what: str, least: int = 0) -> tuple[int, ...]:
     """A list of whole numbers, as the tuple that it was."""
     return tuple(whole_number(each, f"each of {what}", least) for each in of_kind(found, what, list))
 
 
-def finite_number(found: Any, what: str) -> float:
+def finite_number(found: object, what: str) -> float:
     """A number of a JSON object, neither true nor 1e999."""
     if isinstance(found, bool) or not isinstance(found, int | float) or not abs(found) <= LARGEST_NUMBER:
         raise InputError(f"{what} must be a finite number, got {found!r:.40}")
     return found
 
 
-def of_kind(found: Any, what: str, kind: type[Kind]) -> Kind:
+def of_kind(found: object, what: str, kind: type[Kind]) -> Kind:
     if not isinstance(found, kind):
         raise InputError(f"{what} must be {KINDS[kind]}, got {found!r:.40}")
     return found
@@ -244,7 +246,7 @@ def read_columns(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence
 # --------------------------------------------------------------------------------------------- tensors
 
 
-def write_tensors(path: str | Path, about: Mapping[str, Any], tensors: Mapping[str, np.ndarray]) -> None:
+def write_tensors(path: str | Path, about: Mapping[str, object], tensors: Mapping[str, np.ndarray]) -> None:
     """A safetensors file, whole or not at all; `about` is its JSON object."""
     from safetensors import SafetensorError
     from safetensors.numpy import save_file

@@ -109,7 +109,7 @@ def calibrate(census: Columns, made_by: str) -> Calibration:
     )
 
 
-def span(settings: list[Setting], name: str) -> Any:
+def span(settings: list[Setting], name: str) -> tuple[float, float]:
     """The least and the largest value of a setting."""
     values = [getattr(s, name) for s in settings]
     return min(values), max(values)

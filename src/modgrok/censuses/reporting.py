@@ -170,7 +170,7 @@ def held_out_parts(found: law.HeldOutErrors) -> list[str]:
     return [lead, table(groups)]
 
 
-def table(found: Iterable[Any], skip: tuple[str, ...] = ()) -> str:
+def table(found: Iterable[object], skip: tuple[str, ...] = ()) -> str:
     """Results, or objects of JSON, as a Markdown table."""
     rows: list[dict[str, Any]] = [plain(row) for row in found]
     if not rows:
@@ -181,7 +181,7 @@ def table(found: Iterable[Any], skip: tuple[str, ...] = ()) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def cell(value: Any) -> str:
+def cell(value: object) -> str:
     if value is None:
         return ""
     text = f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from math import inf
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -227,7 +227,7 @@ def show(result: Result, console: Console, args: argparse.Namespace) -> None:
         console.print(visible(path), soft_wrap=True)
 
 
-def rows_table(found: Iterable[Any]) -> Table:
+def rows_table(found: Iterable[object]) -> Table:
     """Results, or objects of JSON, as a table."""
     rows = [plain(row) for row in found]
     return text_table(tuple(rows[0]) if rows else (), [[cell(value) for value in row.values()] for row in rows])

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from io import StringIO
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -191,7 +192,7 @@ def given_network(args: argparse.Namespace) -> Network | Path:
     return wrap(path, **said | {"training": training_file(args.training), "equals": equals_word(args.equals)})
 
 
-def training_file(path: Path | None) -> Any:
+def training_file(path: Path | None) -> np.ndarray | None:
     """The training rows in a file: a mask, numbers of rows, or rows."""
     if path is None:
         return None
@@ -239,7 +240,7 @@ def say_how_read(console: Console, network: Network) -> None:
         say(console, "; ".join(network.notes))
 
 
-def csv_text(command: Any, result: Any) -> str:
+def csv_text(command: ModuleType, result: object) -> str:
     """The table of a command as CSV, whose lines other tools can read; numbers in full.
 
     A command may have a function `csv_rows`; otherwise its rows are the list of its JSON object that is in `TABLES`, or

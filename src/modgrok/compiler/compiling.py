@@ -139,7 +139,7 @@ def finish(
     betas: np.ndarray,
     function: Function,
     method: str,
-    settings: Any,
+    settings: ExactSettings | PaperSettings,
 ) -> Network:
     """The network of a plan, its weights rounded once to the dtype of the settings; it has the canonical spelling."""
     circuit = assemble(plan, experts, betas).astype(settings.dtype)

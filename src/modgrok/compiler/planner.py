@@ -62,7 +62,7 @@ class Wires:
         self.names, self.sizes, self.values = tuple(names), tuple(sizes), values
         self.alphabets = list(sizes)
         self.steps: list[Step] = []
-        self.made: dict[tuple[Any, ...], Signal] = {}
+        self.made: dict[tuple[object, ...], Signal] = {}
 
     def share(self, step: Step, own: str = "") -> Signal:
         """The wire of a step, which is made if there is none like it; `own` is what its text tells besides."""

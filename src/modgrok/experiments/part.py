@@ -17,12 +17,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
+from jaxtyping import PyTree
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
@@ -89,7 +90,7 @@ class TrainedPart(NamedTuple):
     """
 
     rows: pa.Table
-    params: Any
+    params: PyTree
     worker: str
     stretches: tuple[tuple[float, float], ...]
     compilations: int

@@ -79,7 +79,7 @@ ROWS = pa.schema(
 
 def groups_of(configs: Sequence[TrainConfig], tasks: Sequence[Task]) -> list[tuple[Shape, list[int]]]:
     """The networks that one compiled program can train, and its shape: with room for the largest training set."""
-    found: dict[Any, list[int]] = {}
+    found: dict[tuple[Shape, int, int], list[int]] = {}
     for number, (config, task) in enumerate(zip(configs, tasks, strict=True)):
         found.setdefault((replace(task.shape, train_rows=0), config.steps, config.metrics_every), []).append(number)
     rows = [max(tasks[k].shape.train_rows for k in numbers) for numbers in found.values()]

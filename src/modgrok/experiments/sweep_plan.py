@@ -102,7 +102,7 @@ def seeds_of(config: TrainConfig, seeds: int) -> SweepPlan:
     )
 
 
-def is_list(value: Any) -> bool:
+def is_list(value: object) -> bool:
     """Whether a setting lists values; an optimiser of optax is a tuple with names, and one value."""
     return isinstance(value, Iterable) and not isinstance(value, str) and not hasattr(value, "_fields")
 

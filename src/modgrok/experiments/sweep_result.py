@@ -33,7 +33,7 @@ class Median(Result):
     did: None where less than half of them do. `network_numbers` tell the rows of the `networks` that it is over.
     """
 
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     networks: int
     test_accuracy: float
     low: float
@@ -75,12 +75,12 @@ class Median(Result):
         return tuple(-inf if np.isnan(number) else number for number in numbers)
 
 
-def words(settings: Mapping[str, Any]) -> str:
+def words(settings: Mapping[str, object]) -> str:
     """A combination of settings in words: 'weight_decay 5, model mlp'."""
     return ", ".join(f"{name} {text(value)}" for name, value in settings.items())
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -132,7 +132,7 @@ class Sweep(Result):
     @cached_property
     def medians(self) -> list[Median]:
         """Each combination of settings over its seeds, in the order of the plan."""
-        groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+        groups: dict[tuple[object, ...], list[dict[str, Any]]] = {}
         for row in self.rows:
             groups.setdefault(tuple(row[name] for name in self.varied), []).append(row)
         return [median(dict(zip(self.varied, key, strict=True)), rows) for key, rows in groups.items()]

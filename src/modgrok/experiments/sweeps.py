@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from jaxtyping import PyTree
 
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import FunctionLike
@@ -258,7 +259,7 @@ def stored_parts(path: Path, groups: Groups) -> Groups:
     return found
 
 
-def write_weights(folder: Path, part: SweepPart, params: Any) -> None:
+def write_weights(folder: Path, part: SweepPart, params: PyTree) -> None:
     """The trained networks of a part, each in a file that every command takes."""
     for place, (number, config) in enumerate(zip(part.networks, part.configs, strict=True)):
         training = begin(config)

@@ -32,7 +32,7 @@ from modgrok.base.printing import markdown_table
 from modgrok.base.progress import Progress
 from modgrok.base.repository import ROOT, has_studies
 from modgrok.base.results import Result, percent, plain_object
-from modgrok.base.stores import read_object, write_object
+from modgrok.base.stores import Kinds, read_object, write_object
 from modgrok.experiments.zoo_plan import SNAPSHOTS as KEPT, Entry, entries
 from modgrok.networks.export import export
 from modgrok.networks.models import Transformer
@@ -49,7 +49,15 @@ TRUTH, SPLIT, LENS, CARD = "truth.json", "split.npy", "lens.py", "README.md"
 NOTHING = 0.4
 """Test accuracy of what has memorised and nothing more, at most."""
 VARIABLE = "MODGROK_ZOO"
-KINDS = {"name": str, "kind": str, "model": str, "function": str, "size": int, "outcome": str, "accuracy": (int, float)}
+KINDS: Kinds = {
+    "name": str,
+    "kind": str,
+    "model": str,
+    "function": str,
+    "size": int,
+    "outcome": str,
+    "accuracy": (int, float),
+}
 """What every truth.json must have."""
 SHOWN = (*KINDS, "test_accuracy", "proved_accuracy")
 
@@ -275,7 +283,7 @@ def card(found: Zoo) -> str:
     return "\n".join([*TOP, "", head, *GUIDE, "", *tables])
 
 
-def shown(cell: Any) -> Any:
+def shown(cell: object) -> object:
     return "" if cell is None else f"{cell:.4g}" if isinstance(cell, float) else cell
 
 

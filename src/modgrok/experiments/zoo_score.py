@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from modgrok.base.progress import Progress
 from modgrok.base.results import Result, percent
@@ -21,7 +22,7 @@ from modgrok.experiments.zoo import Zoo, zoo
 from modgrok.networks.network import Network
 from modgrok.training.inspecting import decompile
 
-Contestant = Callable[[Network], Any]
+Contestant = Callable[[Network], ArrayLike | None]
 
 
 @dataclass(frozen=True, repr=False)
@@ -86,7 +87,7 @@ def zoo_score(
     )
 
 
-def decompiled(network: Network) -> Any:
+def decompiled(network: Network) -> np.ndarray | None:
     """The contestant that modgrok is."""
     found = decompile(network)
     return None if found.function is None else found.function.table

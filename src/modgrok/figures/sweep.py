@@ -71,7 +71,7 @@ def phase_figure(varied: Mapping[str, Sequence[Any]], found: Sequence[Median], o
     return figure
 
 
-def key(each: Median, names: Sequence[str]) -> tuple[Any, ...]:
+def key(each: Median, names: Sequence[str]) -> tuple[object, ...]:
     return tuple(each.settings[name] for name in names)
 
 
@@ -97,7 +97,9 @@ def draw_accuracies(axes: Axes, name: str, found: Sequence[Median], title: str) 
     axes.set(xlabel=name, ylabel=title, ylim=(-0.02, 1.04))
 
 
-def draw_steps(axes: Axes, name: str, values: Sequence[Any], when: Mapping[tuple[Any, ...], float], title: str) -> None:
+def draw_steps(
+    axes: Axes, name: str, values: Sequence[Any], when: Mapping[tuple[object, ...], float], title: str
+) -> None:
     steps = np.array([when[value,] for value in values])
     axes.plot(places(axes, values), steps, "o" if isinstance(values[0], str) else "o-", color=COLOURS[1])
     axes.set(xlabel=name, ylabel=title)
@@ -110,7 +112,7 @@ def draw_cells(
     figure: Figure,
     axes: Axes,
     varied: Mapping[str, Sequence[Any]],
-    numbers: Mapping[tuple[Any, ...], float],
+    numbers: Mapping[tuple[object, ...], float],
     form: Callable[[float], str],
     limits: tuple[float, float] | None,
 ) -> None:
@@ -132,5 +134,5 @@ def draw_cells(
     figure.colorbar(image, ax=axes)
 
 
-def text(value: Any) -> str:
+def text(value: object) -> str:
     return f"{value:g}" if isinstance(value, (int, float)) else str(value)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool
@@ -29,7 +29,9 @@ from modgrok.inspection.waves import FittedWaves, fit_labels
 from modgrok.networks.network import Network
 from modgrok.recognition.recognising import Recognised, recognise
 
-Figure: TypeAlias = Any
+if TYPE_CHECKING:
+    from modgrok.figures.style import Figure
+
 SHOWN_FORMULAS = 3
 """Frequencies that are named in the words; all are in the JSON object."""
 

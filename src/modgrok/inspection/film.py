@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -25,6 +25,9 @@ from modgrok.inspection.order import Order, group_of_word, order_of
 from modgrok.inspection.spectrum import axis_power, periodicity
 from modgrok.networks.models import Blocks
 from modgrok.networks.network import Network
+
+if TYPE_CHECKING:
+    from modgrok.figures.style import Figure
 
 FOLLOWED = 4
 """Neurons whose weights are kept at every step, to be drawn on their waves."""
@@ -86,7 +89,7 @@ class Film(Result):
         """One row for each step, the norm at frequency f in the column norm_f."""
         return {**self.measures, **{f"norm_{f}": column for f, column in enumerate(self.norms.T)}}
 
-    def plot(self) -> Any:
+    def plot(self) -> Figure:
         """The measures over the steps, as a figure."""
         from modgrok.figures.film import film_figure
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from modgrok.base.results import plain_object
 from modgrok.inspection.input_spectrum import Axes
@@ -185,7 +185,7 @@ def whole_inside(network: Network) -> Inside:
 
 @partial(jax.jit, static_argnums=0)
 def model_inside(
-    model: Model, params: Any, statistics: tuple[Statistics, ...], rows: Int[Weights, "row variable"] | Array
+    model: Model, params: PyTree, statistics: tuple[Statistics, ...], rows: Int[Weights, "row variable"] | Array
 ) -> Inside:
     with jax.default_matmul_precision("highest"):
         return model.inside(params, Rows(rows), statistics=statistics)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jaxtyping import Bool, Int
@@ -34,8 +34,8 @@ from modgrok.inspection.logits import LogitsView, logits_view
 from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
 from modgrok.networks.network import Network
 
-Figure: TypeAlias = Any
-"""A matplotlib figure; what draws it is imported where it is drawn."""
+if TYPE_CHECKING:
+    from modgrok.figures.style import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)

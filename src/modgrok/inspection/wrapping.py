@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Int, PyTree
 
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, FunctionLike, from_table, read_function
@@ -121,7 +121,7 @@ def frames_in(source: Any) -> list[tuple[int, Any]]:
     return list(enumerate(source)) if all(map(is_network, source)) else [(0, source)]
 
 
-def is_network(source: Any) -> bool:
+def is_network(source: object) -> bool:
     """Whether one of several in a list is a whole network: a state dict, a module, or logits over a table."""
     return isinstance(source, Mapping) or is_module(source) or getattr(source, "ndim", 0) >= 3
 
@@ -245,7 +245,7 @@ class Asking:
         table = LogitsTable(asked.logits.reshape(*sizes.residues, sizes.classes))
         return self.made(Logits(sizes.residues, sizes.classes), table, notes)
 
-    def made(self, model: Model, params: Any, notes: tuple[str, ...]) -> Network:
+    def made(self, model: Model, params: PyTree, notes: tuple[str, ...]) -> Network:
         if self.known is not None:
             return Network(model, params, self.known, "wrapped", notes=notes)
         blank = from_table(np.zeros(model.residues, np.int64), model.classes, OWN_ANSWERS)

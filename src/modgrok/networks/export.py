@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import whole_file
@@ -66,7 +65,7 @@ def export(network: NetworkLike, to: str, out: str | Path | None = None) -> Expo
     return Exported(found.expression, found.function.modulus, to, tuple(files))
 
 
-def beside(network: Any, to: str) -> Path:
+def beside(network: NetworkLike, to: str) -> Path:
     """The default file of an export: NET.onnx for NET.safetensors, RUN/network.onnx for a run folder.
 
     That to TransformerLens has tensors of its own beside it, so it is called NET_lens.py.

@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float, Int, Integer, Shaped
+from jaxtyping import Array, Float, Int, Integer, PyTree, Shaped
 
 from modgrok.algebra.function import Function
 from modgrok.algebra.stored_functions import words_kept
@@ -69,7 +69,7 @@ class Network(Result):
     """
 
     model: Model
-    params: Any
+    params: PyTree
     function: Function
     method: str
     plan: tuple[ExpertPlan, ...] = ()
@@ -121,7 +121,7 @@ class Network(Result):
         return self.method == "wrapped" and self.expression == OWN_ANSWERS
 
     @property
-    def words(self) -> tuple[Any, ...]:
+    def words(self) -> tuple[str, int, str | None]:
         """What a proof of this network must be about, beside its weights."""
         return self.expression, self.modulus, None if self.function.tree is not None else self.function.digest
 
@@ -328,17 +328,17 @@ def words_in(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+", text)
 
 
-def named_leaves(tree: Any) -> dict[str, Shaped[np.ndarray, "..."]]:
+def named_leaves(tree: PyTree) -> dict[str, Shaped[np.ndarray, "..."]]:
     """The leaves of a pytree by the path to them: `layers.0.query`."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
     return {leaf_name(path): np.array(leaf, order="C") for path, leaf in leaves}
 
 
-def leaf_name(path: tuple[Any, ...]) -> str:
+def leaf_name(path: tuple[object, ...]) -> str:
     return ".".join(str(getattr(key, "name", getattr(key, "idx", getattr(key, "key", key)))) for key in path)
 
 
-def check_rows(model: Model, rows: Any) -> Int[np.ndarray, "... variable"]:
+def check_rows(model: Model, rows: RowsLike) -> Int[np.ndarray, "... variable"]:
     """`rows` as whole numbers with one residue for each variable in the last axis; an `InputError` otherwise."""
     try:
         found = np.asarray(rows)
@@ -363,7 +363,7 @@ def chunk_rows(model: Model, count: int, dtype: np.dtype) -> int:
 
 @partial(jax.jit, static_argnums=0)
 def model_logits(
-    model: Model, params: Any, statistics: tuple[Statistics, ...], rows: Int[Array, "row variable"]
+    model: Model, params: PyTree, statistics: tuple[Statistics, ...], rows: Int[Array, "row variable"]
 ) -> Float[Array, "row class"]:
     """A model on many rows, in the precision of its weights (no reduced-precision matrix units)."""
     with jax.default_matmul_precision("highest"):

@@ -11,6 +11,7 @@ from math import sqrt
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 
 class Graph:
@@ -21,7 +22,7 @@ class Graph:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
-    def constant(self, value: Any, dtype: Any = None) -> str:
+    def constant(self, value: ArrayLike, dtype: DTypeLike | None = None) -> str:
         """A tensor of weights, in the graph's dtype unless another is given."""
         from onnx import numpy_helper
 
@@ -30,7 +31,7 @@ class Graph:
         self.constants.append(numpy_helper.from_array(array, name))
         return name
 
-    def whole(self, value: Any) -> str:
+    def whole(self, value: ArrayLike) -> str:
         """A tensor of whole numbers: an index, a shape."""
         return self.constant(value, np.int64)
 
@@ -42,13 +43,13 @@ class Graph:
         self.nodes.append(helper.make_node(operator, list(inputs), [output], **attributes))
         return output
 
-    def times(self, x: str, factor: Any) -> str:
+    def times(self, x: str, factor: ArrayLike) -> str:
         return self.node("Mul", x, self.constant(factor))
 
-    def plus(self, x: str, summand: Any) -> str:
+    def plus(self, x: str, summand: ArrayLike) -> str:
         return self.node("Add", x, self.constant(summand))
 
-    def matmul(self, x: str, weights: Any, bias: Any = None, output: str | None = None) -> str:
+    def matmul(self, x: str, weights: ArrayLike, bias: ArrayLike | None = None, output: str | None = None) -> str:
         """x times a matrix, and a bias where there is one."""
         found = self.node("MatMul", x, self.constant(weights), output=output if bias is None else None)
         return found if bias is None else self.node("Add", found, self.constant(bias), output=output)
@@ -67,7 +68,7 @@ class Graph:
         tanh = self.node("Tanh", self.times(inner, sqrt(2 / np.pi)))
         return self.node("Mul", self.times(x, 0.5), self.plus(tanh, 1))
 
-    def layer_norm(self, x: str, norm: tuple[Any, Any] | None, epsilon: float) -> str:
+    def layer_norm(self, x: str, norm: tuple[ArrayLike, ArrayLike] | None, epsilon: float) -> str:
         """x standardised along its last axis, times a scale, plus a shift; x itself where there is no norm."""
         if norm is None:
             return x

@@ -21,7 +21,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import PyTree, Shaped
 
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_expression
@@ -142,7 +142,7 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
     )
 
 
-def claims_proof(claimed: Any, certificate: Any) -> bool:
+def claims_proof(claimed: object, certificate: object) -> bool:
     """Whether a file says that its network is proved; version 0.2 wrote a certificate."""
     return claimed is True or isinstance(certificate, Mapping)
 
@@ -190,7 +190,7 @@ def called_a_table(name: str) -> str:
     return name if name == OWN_ANSWERS or PLAIN_NAME.fullmatch(name) else f"table {name!r}"
 
 
-def named_paths(skeleton: Any) -> dict[str, tuple[int, ...]]:
+def named_paths(skeleton: PyTree) -> dict[str, tuple[int, ...]]:
     leaves, _ = jax.tree_util.tree_flatten_with_path(skeleton)
     return {leaf_name(path): leaf.shape for path, leaf in leaves}
 

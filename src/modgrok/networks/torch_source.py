@@ -10,6 +10,8 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
+from jaxtyping import PyTree
+
 from modgrok.base.errors import InputError
 from modgrok.networks.models import Model
 
@@ -34,7 +36,7 @@ def load(path=Path(__file__).with_suffix(".safetensors")):
 """
 
 
-def torch_source(model: Model, params: Any, *, title: str, variables: list[str], stem: str) -> str:
+def torch_source(model: Model, params: PyTree, *, title: str, variables: list[str], stem: str) -> str:
     """The module's text; `title` says what it computes, and `stem` is the name that it will be imported by."""
     constants: dict[str, Any] = {
         "FUNCTION": title,

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, PyTree
 
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
@@ -202,7 +202,7 @@ def count_text(rows: int) -> str:
     return f"{rows:,}" if rows < 10**15 else f"about 10^{len(str(rows)) - 1}"
 
 
-def as_network(network: Any) -> Network:
+def as_network(network: object) -> Network:
     """A network itself, the network of a run, or the one in a file or folder."""
     if isinstance(network, Network):
         return network
@@ -250,7 +250,7 @@ def padded(
 @partial(jax.jit, static_argnums=0)
 def check_chunk(
     model: Model,
-    params: Any,
+    params: PyTree,
     statistics: tuple[Statistics, ...],
     rows: Int[Array, "row variable"],
     labels: Int[Array, "row"],

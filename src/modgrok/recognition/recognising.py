@@ -217,7 +217,7 @@ def recognise(
     return Recognised(answers, None, doubts[min(doubts)] if doubts else none, tried=tuple(tried))
 
 
-def checked(answers: Any) -> Table:
+def checked(answers: object) -> Table:
     found = np.asarray(answers)
     if found.ndim == 0 or not np.issubdtype(found.dtype, np.integer) or min(found.shape) < 2 or found.min() < 0:
         raise InputError(

@@ -14,7 +14,7 @@ from modgrok.base.locks import locked
 from modgrok.base.progress import Progress, Say
 from modgrok.base.provenance import KEY
 from modgrok.base.repository import has_studies
-from modgrok.base.results import Result, html_table, plain
+from modgrok.base.results import Result, html_table, plain_object
 from modgrok.base.stores import set_aside
 from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
@@ -48,27 +48,17 @@ class Report(Result):
     def to_json(self) -> dict[str, Any]:
         """In short: an item's rows and data are in a file of its own."""
         shown = ("item", "published", "measured", "verdict", "why", "seconds", "files", KEY)
-        return {
-            "item": "all",
-            "size": self.size,
-            "items": [
-                {name: plain(getattr(result, name)) for name in shown} | {"reused": result.item in self.reused}
-                for result in self.items
-            ],
-            "recorded": [
-                {
-                    "item": found.result.item,
-                    "where": found.where,
-                    "command": found.command,
-                    "verdict": plain(found.result.verdict),
-                    KEY: plain(found.result.provenance),
-                }
-                for found in self.recorded
-            ],
-            "differing": list(self.differing),
-            "files": plain(self.files),
-            "seconds": self.seconds,
-        }
+        items = [
+            {name: getattr(result, name) for name in shown} | {"reused": result.item in self.reused}
+            for result in self.items
+        ]
+        recorded = [
+            {"item": found.result.item, "where": found.where, "command": found.command}
+            | {"verdict": found.result.verdict, KEY: found.result.provenance}
+            for found in self.recorded
+        ]
+        told = {"item": "all", "size": self.size, "items": items, "recorded": recorded, "differing": self.differing}
+        return plain_object(told | {"files": self.files, "seconds": self.seconds})
 
     @property
     def differing(self) -> tuple[str, ...]:

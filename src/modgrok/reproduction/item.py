@@ -174,7 +174,7 @@ def implementation(name: str) -> ItemModule:
 # ------------------------------------------------------------------------------------------ as text
 
 
-def cell(value: Any, digits: int = 4) -> str:
+def cell(value: object, digits: int = 4) -> str:
     """A value as tables print it: floats with so many significant digits, and as 1 only if they are no less."""
     if value is None:
         return "–"
@@ -190,7 +190,7 @@ def settings_text(settings: Values) -> str:
     return ", ".join(f"{key.replace('_', ' ')} {short(value)}" for key, value in settings.items() if value is not None)
 
 
-def short(value: Any) -> str:
+def short(value: object) -> str:
     if isinstance(value, list):
         return f"{len(value)}" if value and isinstance(value[0], dict) else " ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -10,7 +10,6 @@ analytical form Σ_f A_f cos(2πf(n1 + n2 - q)/p), logarithms in place of residu
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -149,7 +148,7 @@ def summary_of(model: str, kind: str, rows: list[Values]) -> Values:
 
 def summarise(result: ItemResult) -> Summary:
     rows: list[Values] = result.rows
-    worst: Any = {name: min(row[name] for row in rows) for name in ("common", "snapped")}
+    worst = {name: min(row[name] for row in rows) for name in ("common", "snapped")}
     error = max(row["phase_error"] for row in rows)
     trained = {row["model"]: row["analytical"] for row in result.measured["others"] if row["kind"] == "trained"}
     shares = ", ".join(f"{share} ({model})" for model, share in trained.items())

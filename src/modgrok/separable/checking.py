@@ -173,7 +173,7 @@ def stated_function(content: Mapping[str, Any]) -> Function:
     return read
 
 
-def variable_number(name: Any) -> int:
+def variable_number(name: object) -> int:
     if type(name) is not str or not name[1:].isdecimal() or not name.isascii() or name[0] != "n" or len(name) > 3:
         raise Malformed("variables must be named n1, n2, …")
     return whole(int(name[1:]), 1, LAST_VARIABLE, "the number of a variable")
@@ -197,7 +197,7 @@ def stated_table(content: Mapping[str, Any], names: tuple[str, ...]) -> Function
     return from_table(table, values, "table", names, "its table")
 
 
-def check_claim(table: np.ndarray, value: Any, work: int) -> CheckedClaim:
+def check_claim(table: np.ndarray, value: object, work: int) -> CheckedClaim:
     """One claim: proved, or not and why; nothing that a file says is repeated, but words that stand in a list."""
     about = ("?", "?", "?")
     try:

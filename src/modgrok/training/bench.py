@@ -19,12 +19,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json
@@ -113,7 +112,7 @@ def modgrok_loop(case: Case, fused: bool | None = None) -> Train:
 
 
 @jax.jit
-def onehot_loss(weights: Any, inputs: Any, targets: Any) -> Any:
+def onehot_loss(weights: tuple[Array, Array], inputs: Array, targets: Array) -> Array:
     return jnp.mean(((inputs @ weights[0]) ** 2 @ weights[1] - targets) ** 2)
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
-from jaxtyping import Float, Shaped
+from jaxtyping import Float, PyTree, Shaped
 
 from modgrok.base.stores import open_tensors, write_tensors
 from modgrok.inspection.order import Order, Places
@@ -59,7 +59,7 @@ class Training(NamedTuple):
         return int(np.asarray(self.state.step)[0])
 
     @property
-    def params(self) -> Any:
+    def params(self) -> PyTree:
         return first_network(self.state.params)
 
     def segment(self, steps: int, *, noted: bool = True) -> Training:
@@ -119,13 +119,13 @@ class Training(NamedTuple):
         return Network(model, self.params, function, "trained", plan=plan, settings=settings, statistics=statistics)
 
 
-def first_network(tree: Any) -> Any:
+def first_network(tree: PyTree) -> PyTree:
     """The arrays of an ensemble's first network, on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], tree)
 
 
 @partial(jax.jit, static_argnums=0)
-def neurons_of(model: Model, params: Any, places: Places) -> Periodicity:
+def neurons_of(model: Model, params: PyTree, places: Places) -> Periodicity:
     return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
 
 

@@ -221,7 +221,7 @@ def setting_word(name: str, value: Any) -> Any:
     return REGISTRIES[name].word(value) if name in REGISTRIES else value
 
 
-def check_optimiser(optimiser: Any) -> None:
+def check_optimiser(optimiser: object) -> None:
     """An `InputError` unless it is one of optax, or makes one from settings that are traced."""
     if unknown := [name for name in rates_of(optimiser) if name not in TRACED]:
         raise InputError(

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, PyTree
 
 from modgrok.base.errors import InputError
 from modgrok.base.memory import machine_memory, size_text
@@ -65,7 +65,7 @@ class Chunk(NamedTuple):
 
     first: int
     metrics: Metrics
-    params: Any
+    params: PyTree
 
 
 def network_bytes(shape: Shape) -> int:
@@ -164,7 +164,7 @@ def train_chunks(
     *,
     steps: int | Sequence[int],
     orders: Sequence[Order] | None = None,
-    params: Any = None,
+    params: PyTree = None,
     memory: int | None = None,
     progress: Progress | None = None,
     on_device: OnDevice | None = None,
@@ -239,18 +239,18 @@ def stacked_places(shape: Shape, networks: int, orders: Sequence[Order] | None) 
     return Places(*(np.stack(arrays) for arrays in zip(*(order.places for order in orders), strict=True)))
 
 
-def pick(tree: Any, nets: Int[np.ndarray, "chosen"] | slice | int) -> Any:
+def pick(tree: PyTree, nets: Int[np.ndarray, "chosen"] | slice | int) -> PyTree:
     """Some networks of an ensemble's arrays."""
     return jax.tree.map(lambda leaf: leaf[nets], tree)
 
 
 def train_ensemble(
     shape: Shape, hyper: Hyper, tables: Int[Weights, "net row"], *, steps: int | Sequence[int], **how: Any
-) -> tuple[Metrics, Any]:
+) -> tuple[Metrics, PyTree]:
     """Metrics with axes (net, measured step) and final weights with an axis (net) of a whole ensemble, trained as
     `train_chunks` does."""
     pairs = ((chunk.metrics, chunk.params) for chunk in train_chunks(shape, hyper, tables, steps=steps, **how))
-    whole: tuple[Metrics, Any] = jax.tree.map(lambda *leaves: np.concatenate(leaves), *pairs)
+    whole: tuple[Metrics, PyTree] = jax.tree.map(lambda *leaves: np.concatenate(leaves), *pairs)
     return whole
 
 

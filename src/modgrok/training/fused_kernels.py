@@ -6,15 +6,19 @@ Of its own, because Pallas takes a quarter of a second to import and only GPUs n
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
+from jaxtyping import Array, PyTree
 
 from modgrok.networks.circuit import Expert
 from modgrok.training.fused_step import Tiling, TrainingRows, tiling_of
+
+Ref: TypeAlias = Any
+"""A block of memory that a kernel reads or writes, for which Pallas has no public type."""
 
 
 def gradient(params: Expert, rows: TrainingRows, modulus: int, *, interpret: bool = False) -> Expert:
@@ -54,17 +58,17 @@ def gradient(params: Expert, rows: TrainingRows, modulus: int, *, interpret: boo
 
 
 def residual_kernel(
-    count: Any, a: Any, b: Any, targets: Any, embed: Any, readout: Any, residual: Any, *, modulus: int, tiling: Tiling
+    count: Ref, a: Ref, b: Ref, targets: Ref, embed: Ref, readout: Ref, residual: Ref, *, modulus: int, tiling: Tiling
 ) -> None:
     """r of some rows; zero past the rows that count."""
     width, size = readout.shape
     first, counted = pl.program_id(0) * tiling.rows, count[0]
     a, b, targets, tile = a[...], b[...], targets[...], tiling.neurons
 
-    def columns(k: Any) -> Any:
+    def columns(k: Array | int) -> tuple[Array, Array]:
         return both_columns(embed, a, b, k * tile, tile)
 
-    def add_neurons(k: Any, carried: Any) -> Any:
+    def add_neurons(k: Array, carried: PyTree) -> PyTree:
         logits, (first_part, second_part) = carried
         following = columns(jnp.minimum(k + 1, width // tile - 1))
         z = first_part.astype(jnp.float32) + second_part.astype(jnp.float32)
@@ -79,7 +83,7 @@ def residual_kernel(
 
 
 def gradient_kernel(
-    count: Any, a: Any, b: Any, residual: Any, embed: Any, readout: Any, d_embed: Any, d_readout: Any, *, tiling: Tiling
+    count: Ref, a: Ref, b: Ref, residual: Ref, embed: Ref, readout: Ref, d_embed: Ref, d_readout: Ref, *, tiling: Tiling
 ) -> None:
     """dE and dW of some neurons, summed over the rows that count."""
     tile, size = readout.shape
@@ -87,12 +91,12 @@ def gradient_kernel(
     weights, residues = readout[...], jnp.arange(size)[:, None]
     blocks = pl.cdiv(count[0], tiling.rows)
 
-    def gathered(block: Any) -> Any:
+    def gathered(block: Array | int) -> tuple[Array, ...]:
         rows = pl.ds(block * tiling.rows, tiling.rows)
         places, others = a[rows], b[rows]
         return places, others, *both_columns(embed, places, others, neurons, tile)
 
-    def add_rows(block: Any, carried: Any) -> Any:
+    def add_rows(block: Array, carried: PyTree) -> PyTree:
         d_first, d_second, d_weights, (places, others, first, second) = carried
         following = gathered(jnp.minimum(block + 1, blocks - 1))
         z = first.astype(jnp.float32) + second.astype(jnp.float32)
@@ -111,7 +115,7 @@ def gradient_kernel(
     d_readout[...] = d_weights
 
 
-def both_columns(embed: Any, a: Any, b: Any, first: Any, neurons: int) -> Any:
+def both_columns(embed: Ref, a: Array, b: Array, first: Array | int, neurons: int) -> tuple[Array, Array]:
     """The summands of z of some rows at the neurons `first` …"""
     k = (first + jnp.arange(neurons))[None, :]
     return embed[a[:, None], k], embed[b[:, None], k]

@@ -27,11 +27,11 @@ MODGROK_FUSED=off keeps to the float32 step everywhere.
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array, Int, PyTree
 
 from modgrok.networks.models import Model, Power
 
@@ -116,7 +116,7 @@ def training_rows(
     return TrainingRows(jnp.pad(a, fill), jnp.pad(b, fill), jnp.pad(targets[order], fill), count.reshape(1))
 
 
-def padded(tree: Any, model: Model) -> Any:
+def padded(tree: PyTree, model: Model) -> PyTree:
     """Weights, or anything with arrays of their shapes, in the sizes of whole tiles."""
     tiling = tiling_of(model.classes)
     more = (0, padded_modulus(model.classes) - model.classes)
@@ -126,6 +126,6 @@ def padded(tree: Any, model: Model) -> Any:
     return jax.tree.map(lambda leaf: jnp.pad(leaf, fills.get(leaf.shape, 0)), tree)
 
 
-def unpadded(tree: Any, like: Any) -> Any:
+def unpadded(tree: PyTree, like: PyTree) -> PyTree:
     """What `padded` was made from, or its successor of a later step: arrays of the shapes of `like`."""
     return jax.tree.map(lambda leaf, small: leaf[tuple(map(slice, small.shape))], tree, like)

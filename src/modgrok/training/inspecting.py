@@ -23,9 +23,9 @@ from modgrok.inspection.inspecting import Inspection, inspect_network, neuron_co
 from modgrok.inspection.wrapping import training_mask, wrap
 from modgrok.networks.network import Network, named_leaves
 from modgrok.networks.storage import WEIGHTS, is_own_file
-from modgrok.networks.verification import as_network, known_cells
+from modgrok.networks.verification import NetworkLike, as_network, known_cells
 from modgrok.training.data import train_count
-from modgrok.training.snapshots import snapshots_in
+from modgrok.training.snapshots import Snapshots, snapshots_in
 from modgrok.training.steps import split_of
 
 NEURONS, SNAPPED, FILM, GIF = "neurons.parquet", "snapped.safetensors", "film.parquet", "film.gif"
@@ -34,7 +34,7 @@ ROWS_LOOKED_AT = 10_000
 
 
 def inspect(
-    network: Any,
+    network: NetworkLike,
     *,
     order: str = "auto",
     film: Iterable[tuple[int, Network]] | None = None,
@@ -92,10 +92,11 @@ def check_squares(network: Network, what: str, numbers: Float[np.ndarray, "..."]
         )
 
 
-def kept_film(network: Any) -> Collection[tuple[int, Network]]:
+def kept_film(network: NetworkLike) -> Collection[tuple[int, Network]]:
     """The snapshots of a run, or of the one in a folder; nothing where there are none."""
-    is_path = isinstance(network, (str, Path))
-    kept = snapshots_in(Path(network)) if is_path else getattr(network, "snapshots", {})
+    if isinstance(network, (str, Path)):
+        return snapshots_in(Path(network)).items()
+    kept: Snapshots = getattr(network, "snapshots", {})
     return kept.items()
 
 

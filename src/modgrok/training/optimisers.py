@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import jax
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, PyTree
 
 from modgrok.base.errors import InputError
 from modgrok.base.objects import Registry
@@ -54,7 +54,7 @@ def muon(learning_rate: Rate, weight_decay: Rate, beta1: Rate, beta2: Rate) -> o
     )
 
 
-def matrix_axes(params: Any) -> Any:
+def matrix_axes(params: PyTree) -> PyTree:
     """The last two axes of every leaf that has them; an embedding of several variables is a matrix for each."""
     numbers = optax.contrib.MuonDimensionNumbers
     return jax.tree.map(lambda leaf: numbers(leaf.ndim - 2, leaf.ndim - 1) if leaf.ndim > 1 else None, params)

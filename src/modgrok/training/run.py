@@ -15,7 +15,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_parquet
 from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made
 from modgrok.base.results import Columns, Result, html_table, percent, plain_object
-from modgrok.base.stores import DamagedError, read_columns, read_object
+from modgrok.base.stores import DamagedError, Kinds, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
@@ -244,7 +244,7 @@ def load_run(folder: str | Path) -> Run:
         The `Run`; it is `reused`, and `resume` goes on with it.
     """
     folder = Path(folder)
-    kinds = {"seconds": (int, float), "steps_per_second": (int, float), "device": str}
+    kinds: Kinds = {"seconds": (int, float), "steps_per_second": (int, float), "device": str}
     config, stored, network = load_config(folder), read_object(folder / RESULT, kinds, AGAIN), load(folder)
     if network.expression not in (config.expression, called_a_table(config.expression)):
         raise DamagedError(

@@ -49,7 +49,7 @@ class RunEntry(Result):
     expression: str
     modulus: int
     model: str
-    settings: Mapping[str, Any]
+    settings: Mapping[str, object]
     state: str
     step: int
     steps: int
@@ -112,7 +112,7 @@ def cells(run: RunEntry) -> list[str]:
     return [run.title, run.model, settings, step, *accuracies, outcome, when, str(run.folder)]
 
 
-def setting_text(setting: tuple[str, Any]) -> str:
+def setting_text(setting: tuple[str, object]) -> str:
     """A setting as people read it: weight decay 1."""
     name, value = setting
     return f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"{name.replace('_', ' ')} {value}"
@@ -187,7 +187,7 @@ def entry(record: Recorded, differing: set[str]) -> RunEntry:
     )
 
 
-def differences(configs: Sequence[TrainConfig]) -> dict[str, list[Any]]:
+def differences(configs: Sequence[TrainConfig]) -> dict[str, list[object]]:
     """The settings in which some trainings differ, and the values that each has; spelling does not count."""
     settings = [config.to_json() | {"expression": config.function.name} for config in configs]
     names = dict.fromkeys(name for each in settings for name in each)
@@ -200,7 +200,7 @@ class Comparison(Result):
     """Runs side by side: the settings in which they differ and their last numbers, one value for each of `names`."""
 
     names: tuple[str, ...]
-    settings: Mapping[str, Sequence[Any]]
+    settings: Mapping[str, Sequence[object]]
     numbers: Mapping[str, Sequence[Any]]
     files: tuple[Path, ...] = ()
     records: tuple[Recorded, ...] = field(default=(), compare=False)

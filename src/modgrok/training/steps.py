@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float, Int, Num, PRNGKeyArray
+from jaxtyping import Array, Float, Int, Num, PRNGKeyArray, PyTree
 
 from modgrok.inspection.order import Places
 from modgrok.inspection.spectrum import periodicity
@@ -113,8 +113,8 @@ class Examples(NamedTuple):
 class State(NamedTuple):
     """What training carries from step to step."""
 
-    params: Any
-    optimiser: Any
+    params: PyTree
+    optimiser: PyTree
     step: Int[Array, ""]
 
 
@@ -137,7 +137,7 @@ WHOLE_NUMBERS = ("alive",)
 
 
 def start(
-    shape: Shape, hyper: Hyper, table: Int[Array, "cell"], places: Places, params: Any = None
+    shape: Shape, hyper: Hyper, table: Int[Array, "cell"], places: Places, params: PyTree = None
 ) -> tuple[Examples, State]:
     """The split and the untrained network that a seed stands for; `params` are weights to start from instead."""
     init_key, _ = jax.random.split(jax.random.key(hyper.seed))
@@ -182,11 +182,11 @@ def repeated(step: Callable[[Any, State], State], steps: Int[Array, ""] | int, s
     return state
 
 
-def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:
+def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], PyTree]:
     """The gradient of any model's loss at a state, by JAX, a block of rows at a time."""
     blocks, loss = training_blocks(shape, hyper, examples), LOSSES.thing(shape.loss)
 
-    def block_loss(params: Any, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
+    def block_loss(params: PyTree, block: Block, key: PRNGKeyArray) -> Float[Array, ""]:
         rows = Rows(block.inputs, block.weights)
         logits = shape.model.apply(params, rows, key=key)
         return jnp.sum(block.weights * loss(logits, block.targets))
@@ -194,7 +194,7 @@ def block_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[
     return lambda state: summed_gradient(block_loss, state.params, blocks, dropout_key(hyper, state.step))
 
 
-def fused_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], Any]:
+def fused_gradient(shape: Shape, hyper: Hyper, examples: Examples) -> Callable[[State], PyTree]:
     """The gradient of the x² network's loss at a padded state, by kernels; on a CPU they are interpreted, slowly."""
     from modgrok.training import fused_kernels
 
@@ -234,24 +234,24 @@ def even_blocks(rows: int, count: int) -> Int[np.ndarray, "block place"]:
 
 
 def summed_gradient(
-    loss: Callable[[Any, Block, PRNGKeyArray], Array], params: Any, blocks: Block, key: PRNGKeyArray
+    loss: Callable[[PyTree, Block, PRNGKeyArray], Array], params: PyTree, blocks: Block, key: PRNGKeyArray
 ) -> Any:
     """The gradient of the sum of the blocks' losses, one block at a time, each with a key of its own."""
 
-    def add(total: Any, keyed: tuple[Block, PRNGKeyArray]) -> tuple[Any, None]:
+    def add(total: PyTree, keyed: tuple[Block, PRNGKeyArray]) -> tuple[PyTree, None]:
         return jax.tree.map(jnp.add, total, jax.grad(loss)(params, *keyed)), None
 
     keys = jax.random.split(key, blocks.targets.shape[0])
     return jax.lax.scan(add, jax.tree.map(jnp.zeros_like, params), (blocks, keys))[0]
 
 
-def batch_statistics(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> tuple[Statistics, ...]:
+def batch_statistics(shape: Shape, hyper: Hyper, examples: Examples, params: PyTree) -> tuple[Statistics, ...]:
     """What batch normalisation takes from the training rows; nothing for models without it."""
     batch = jax.tree.map(lambda leaf: leaf[0], training_blocks(shape, hyper, examples))
     return shape.model.statistics(params, Rows(batch.inputs, weights=batch.weights))
 
 
-def measure(shape: Shape, hyper: Hyper, examples: Examples, params: Any) -> Metrics:
+def measure(shape: Shape, hyper: Hyper, examples: Examples, params: PyTree) -> Metrics:
     """Losses and accuracies over all known rows, a block of rows at a time, and how periodic the weights are."""
     places = jnp.asarray(even_blocks(shape.rows, -(-shape.rows // shape.block_rows)))
     statistics = batch_statistics(shape, hyper, examples, params)

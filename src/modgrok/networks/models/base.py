@@ -19,7 +19,7 @@ Inputs are residues: embeddings are gathered, never multiplied by one-hots.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int, PRNGKeyArray, PyTree
 
 from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Weights
@@ -109,12 +109,12 @@ class Model:
         """The settings of a training that this model has."""
         return tuple(field.name for field in fields(cls) if field.name not in ("residues", "classes"))
 
-    def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> Any:
+    def init(self, scale: Float[Array, ""], *, key: PRNGKeyArray) -> PyTree:
         """Untrained weights; `scale` multiplies what is usual for the model."""
         raise NotImplementedError
 
     def apply(
-        self, params: Any, rows: Rows, *, statistics: tuple[Statistics, ...] = (), key: PRNGKeyArray | None = None
+        self, params: PyTree, rows: Rows, *, statistics: tuple[Statistics, ...] = (), key: PRNGKeyArray | None = None
     ) -> Float[Array, "row class"]:
         """The logits of many rows. Neurons are dropped only where a key is given.
 
@@ -122,11 +122,11 @@ class Model:
         """
         raise NotImplementedError
 
-    def inside(self, params: Any, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
+    def inside(self, params: PyTree, rows: Rows, *, statistics: tuple[Statistics, ...] = ()) -> Inside:
         """Hidden neurons and attention on many rows, without dropout; nothing for a model that does not tell."""
         return Inside()
 
-    def blocks(self, params: Any) -> Blocks:
+    def blocks(self, params: PyTree) -> Blocks:
         """The weights whose periodicity is measured: a neuron's columns of the embedding."""
         return Blocks(jnp.swapaxes(params.embed, 1, 2), tuple(range(self.variables)))
 
@@ -139,23 +139,23 @@ class Model:
         """Whether the logits of a row depend on the other rows of a training batch."""
         return False
 
-    def statistics(self, params: Any, rows: Rows) -> tuple[Statistics, ...]:
+    def statistics(self, params: PyTree, rows: Rows) -> tuple[Statistics, ...]:
         """What batch normalisation takes from these rows; nothing for models without it."""
         return ()
 
-    def applied(self, updates: Any) -> Any:
+    def applied(self, updates: PyTree) -> PyTree:
         """The part of an optimiser's update that is added to the weights: all of it, unless some are held fixed."""
         return updates
 
-    def norms(self, params: Any) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    def norms(self, params: PyTree) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Length of the weights that read inputs, and of those that give logits."""
         return length(params.embed), length(params.readout)
 
-    def onnx(self, graph: Graph, params: Any, statistics: tuple[Statistics, ...]) -> None:
+    def onnx(self, graph: Graph, params: PyTree, statistics: tuple[Statistics, ...]) -> None:
         """`apply` in the operators of ONNX; the last node has the output `logits`."""
         raise self.without_export("onnx")
 
-    def torch(self, params: Any) -> tuple[dict[str, Any], str]:
+    def torch(self, params: PyTree) -> tuple[dict[str, Any], str]:
         """Constants, and the text of a class `Network` that computes `apply` in PyTorch."""
         raise self.without_export("torch")
 
@@ -165,7 +165,7 @@ class Model:
         *others, last = (kind.name for kind in kinds if getattr(kind, to) is not getattr(Model, to))
         return InputError(f"the model {self.name} has no export to {to}; {', '.join(others)} and {last} have one")
 
-    def skeleton(self) -> Any:
+    def skeleton(self) -> PyTree:
         """Shapes of the weights, without weights."""
         return jax.eval_shape(lambda key: self.init(jnp.float32(1), key=key), jax.random.key(0))
 
@@ -177,7 +177,7 @@ def length(weights: Array) -> Float[Array, ""]:
     return jnp.sqrt(jnp.sum(weights**2))
 
 
-def check_choice(what: str, value: Any, allowed: Any) -> None:
+def check_choice(what: str, value: object, allowed: Collection[object]) -> None:
     """An `InputError` unless `value` is one of the allowed ones."""
     if value not in allowed:
         raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")

@@ -149,8 +149,8 @@ class Mlp(Model):
         for k in range(self.depth - 1):
             if k > 0:
                 hidden = graph.matmul(hidden, params.hidden[k - 1], biases[k])
-            elif self.bias:
-                hidden = graph.plus(hidden, biases[k])
+            elif (bias := biases[0]) is not None:
+                hidden = graph.plus(hidden, bias)
             if self.norm == "layer":
                 hidden = graph.layer_norm(hidden, params.norms[k], EPSILON)
             elif self.norm == "batch":

@@ -237,7 +237,7 @@ def ask_first(call: Callable[..., Any], forms: Sequence[Form], sizes: Sizes, wha
     return forms[0]
 
 
-def is_module(source: Any) -> bool:
+def is_module(source: object) -> bool:
     """Whether it is a module of torch, without importing torch."""
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(source, torch.nn.Module)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from jaxtyping import Shaped
+from jaxtyping import PyTree, Shaped
 
 from modgrok.base.errors import InputError
 from modgrok.networks.models import Mlp, Model, Transformer
@@ -50,7 +50,7 @@ class Reading(NamedTuple):
     """
 
     model: Model
-    params: Any
+    params: PyTree
     words: str
     weight: float = 1.0
 
@@ -73,7 +73,7 @@ def check_used(tensors: TensorsByName, used: set[str]) -> None:
         raise Misfit(f"{unused[0]} of shape {tensors[unused[0]].shape} has no place in it")
 
 
-def with_activations(model: Mlp | Transformer, params: Any, words: str, names: Sequence[str]) -> list[Reading]:
+def with_activations(model: Mlp | Transformer, params: PyTree, words: str, names: Sequence[str]) -> list[Reading]:
     """A reading with each of these activations."""
     return [
         Reading(replace(model, activation=name), params, f"{words}, {name}", weight_of(name, names)) for name in names

@@ -18,12 +18,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
-from modgrok.networks.circuit import Expert
+from modgrok.networks.circuit import Expert, Weights
 from modgrok.networks.models import Mlp, Power
 from modgrok.networks.models.mlp import MlpWeights
 from modgrok.networks.readers.asking import Sizes
@@ -216,9 +215,7 @@ def finished(chain: Chain, vectors: TensorsByName, sizes: Sizes, said: Said) -> 
         bias=bool(biases),
         widths=() if len(set(layers)) == 1 else tuple(layers),
     )
-    weights: Any = MlpWeights(
-        embed, tuple(map(np.ascontiguousarray, hidden)), (), np.ascontiguousarray(readout), biases
-    )
+    weights = MlpWeights(embed, tuple(map(np.ascontiguousarray, hidden)), (), np.ascontiguousarray(readout), biases)
     names = said.activations(ACTIVATIONS)
     found = with_activations(model, weights, words, [name for name in names if name != "square" or biases or hidden])
     if "square" in names and not biases and not hidden:
@@ -231,7 +228,7 @@ def finished(chain: Chain, vectors: TensorsByName, sizes: Sizes, said: Said) -> 
     return found
 
 
-def power(embed: np.ndarray, readout: np.ndarray, sizes: Sizes, exponent: int, words: str) -> Reading:
+def power(embed: np.ndarray, readout: Weights, sizes: Sizes, exponent: int, words: str) -> Reading:
     """Two layers without biases and x² between them: the paper's network."""
     model = Power(sizes.residues, sizes.classes, width=embed.shape[2], power=exponent)
     return Reading(model, Expert(embed, readout, exponent), f"{words}, x^{exponent}")

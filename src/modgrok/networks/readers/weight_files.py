@@ -172,7 +172,7 @@ def plain_content(path: Path, found: Any) -> Content:
     raise InputError(f"{path} holds no state dict: tensors by their names; save model.state_dict()")
 
 
-def is_container(found: Any) -> bool:
+def is_container(found: object) -> bool:
     """Whether it is a dict, or a list of dicts."""
     listed = isinstance(found, (list, tuple)) and bool(found) and all(isinstance(each, Mapping) for each in found)
     return isinstance(found, Mapping) or listed
