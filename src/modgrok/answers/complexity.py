@@ -10,9 +10,11 @@ proof): r = Σ c d^2.5 / n with c = 1 or √2.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.resources import files
 
 import numpy as np
 from jaxtyping import Int
@@ -67,7 +69,8 @@ class Complexity(Result):
                 "nearer to a sum than to a random table" if share < 0.5 else "nearer to a random table than to a sum"
             )
             return f"{self.value:.2f} of {self.random:.2f}: {nearer}"
-        return f"{self.value:.2f}: {'simpler than a sum' if self.value < 0.99 else 'as simple as a sum'}"
+        small = ", like a random table of its size" if self.value >= NEARLY_RANDOM * self.random else ""
+        return f"{self.value:.2f}: {'simpler than a sum' if self.value < 0.99 else 'as simple as a sum'}{small}"
 
     def summary(self) -> str:
         between = "" if self.lower is None else f" (between {self.lower:.3f} and {self.upper:.3f})"
@@ -150,6 +153,13 @@ def weight_of(kind: str, degree: int) -> float:
 
 @lru_cache(maxsize=64)
 def random_ratio(rows: int, columns: int, values: int) -> float:
-    """The estimate of one random table of a size: the same one each time."""
+    """The estimate of one random table of a size: the same one each time. Those modulo their side are stored."""
+    if rows == columns == values <= LARGEST:
+        stored = (files("modgrok.answers") / "random_tables.json").read_text(encoding="utf-8")
+        return float(json.loads(stored)["ratios"][str(values)])
+    return estimated_random(rows, columns, values)
+
+
+def estimated_random(rows: int, columns: int, values: int) -> float:
     tensor = OneHot(np.random.default_rng(rows * columns + values).integers(0, values, (rows, columns)), values)
     return estimate(tensor).value / tensor.scale

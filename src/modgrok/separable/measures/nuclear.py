@@ -262,13 +262,14 @@ class Estimate:
 def estimate(tensor: OneHot, *, seed: int = 0) -> Estimate:
     """‖T‖ from D(λ) at the last two levels that had room for all atoms, on the way to λ = 0 as N - c λ².
 
+    D of the best X rises, and D is too large where X is not the best one. So what is above a later D is lowered to it.
     Where the atoms of a table do not fit, near random ones, D is too large at the levels that follow, and is not
     passed on the way; the shrunk norm is used if it is larger.
     """
     with in_one_thread():
         history = levels(tensor, seed=seed)
     below = max(level.dual / max(level.height, level.level) for level in history)
-    duals = [level.dual / level.level for level in history]
+    duals = np.minimum.accumulate([level.dual / level.level for level in history][::-1])[::-1].tolist()
     roomy = sum(not level.full for level in history)
     value = max(below, *duals[roomy - 1 : roomy])
     if roomy > 1:
