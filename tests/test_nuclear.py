@@ -1,12 +1,15 @@
 """The complexity of a table: closed forms of groups, bounds on both sides, other sides, unknown cells, edges."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import modgrok as mg
+from modgrok.algebra.representations import real_irreducibles
+from modgrok.answers.complexity import estimated_random, random_ratio
 from modgrok.base.errors import InputError
 from modgrok.separable.measures.completion import completed, completion, guesses
 from modgrok.separable.measures.nuclear import OneHot, estimate
@@ -19,6 +22,7 @@ from modgrok.separable.measures.nuclear_bounds import (
 )
 
 ROOT = 2**0.5
+ROOT_FOLDER = Path(__file__).parents[1]
 NORMS = ("complexity", "shrunk")
 
 
@@ -147,18 +151,123 @@ def test_guesses_are_the_largest_entries():
     assert np.array_equal(dense.argmax(axis=2), table)
 
 
+@pytest.mark.parametrize("name", ["S3", "Q8", "Z5", "A4", "SL(2,3)"])
+def test_each_step_of_the_proof_holds_in_numbers(name):
+    """Blocks are orthogonal in each place and sum to T, each as long and as high as N products of size s."""
+    table = np.asarray(mg.group(name).table)
+    n = len(table)
+    whole, rest, norm = dense(OneHot(table, n)), dense(OneHot(table, n)), 0.0
+    for rho in real_irreducibles(table):
+        basis, sizes, _ = np.linalg.svd(rho.matrices.reshape(n, -1), full_matrices=False)
+        onto = basis[:, sizes > 1e-9] @ basis[:, sizes > 1e-9].T
+        block = np.einsum("abc,ax,by,cz->xyz", whole, onto, onto, onto, optimize=True)
+        np.testing.assert_allclose(np.einsum("abc,ax->xbc", whole, onto), block, atol=1e-9)
+        d = rho.degree
+        count, size = {"real": (d**3, 1), "complex": (4 * d**3, 0.5), "quaternionic": (2 * d**3, 0.5)}[rho.kind]
+        size = np.sqrt(size * n / d)
+        assert (block**2).sum() == pytest.approx(count * size**2)
+        assert highest(block) == pytest.approx(size)
+        rest, norm = rest - block, norm + count * size
+    np.testing.assert_allclose(rest, 0, atol=1e-9)
+    assert norm / n**1.5 == pytest.approx(mg.complexity(table).value)
+
+
+def highest(block):
+    """The largest value at unit vectors that power iterations from many starts find."""
+    rng, found = np.random.default_rng(0), 0.0
+    for _ in range(20):
+        u, v = (rng.standard_normal(len(block)) for _ in range(2))
+        for _ in range(60):
+            w = np.einsum("abc,a,b->c", block, u, v)
+            u = np.einsum("abc,b,c->a", block, v / np.linalg.norm(v), w / np.linalg.norm(w))
+            v = np.einsum("abc,a,c->b", block, u / np.linalg.norm(u), w / np.linalg.norm(w))
+            u, length = u / np.linalg.norm(u), np.linalg.norm(v)
+            v = v / length
+        found = max(found, length)
+    return found
+
+
+def test_what_is_above_a_later_level_is_lowered_to_it():
+    """A group of which many equally strong atoms are missed at the levels where they first stand out."""
+    table = mg.group("<(1 2 3 4 5), (2 3 5 4)>xZ3").table
+    tensor, exact = OneHot(table, 60), mg.complexity(table).value
+    found = estimate(tensor)
+    duals = [level.dual / level.level / tensor.scale for level in found.history]
+    assert max(duals) > 1.05 * exact
+    assert found.value / tensor.scale == pytest.approx(exact, rel=0.04)
+
+
+def test_random_tables_of_square_sides_are_stored():
+    for n in (2, 7, 20):
+        assert random_ratio(n, n, n) == pytest.approx(estimated_random(n, n, n), rel=0.01)
+    assert all(random_ratio(n, n, n) >= 1 for n in range(2, 129))
+    assert mg.complexity([[0, 1], [1, 0]]).words == "1.00: as simple as a sum, like a random table of its size"
+
+
+def stored(name):
+    return json.loads((ROOT_FOLDER / "benchmarks" / "results" / name).read_text(encoding="utf-8"))
+
+
+def page():
+    return " ".join((ROOT_FOLDER / "docs" / "complexity.md").read_text(encoding="utf-8").split())
+
+
+def test_the_page_says_what_was_measured_of_groups_and_tables():
+    found, text = stored("complexity.json"), page()
+    for name, row in found["tables"].items():
+        told = [f"{row[part]:.3f}" for part in ("lower", "lower_estimate", "estimate", "upper", "shrunk")]
+        assert f"| {name.replace('|', chr(92) + '|')} | {' | '.join(told)} |" in text
+    for row in (*found["groups"].values(), *found["others"].values()):
+        assert row["lower"] <= row["closed_form"] * (1 + 1e-9) and row["closed_form"] <= row["upper"] * (1 + 1e-9)
+    off = sorted(100 * abs(row["estimate"] / row["closed_form"] - 1) for row in found["groups"].values())
+    assert len(off) == 60 and off[-1] < 2
+    assert f"the estimate is off by {np.median(off):.3f} % in the median and {off[-1]:.2f} % at worst" in text
+    high, low = (
+        np.array([row[end] / row["closed_form"] for row in found["groups"].values()]) for end in ("upper", "lower")
+    )
+    assert f"lies {100 * np.median(high) - 100:.2f} % above the closed form in the median, " in text
+    assert f"{100 * high.max() - 100:.1f} % at most" in text
+    assert (
+        f"at {100 * np.median(low):.0f} % of it in the median, {100 * low.min():.0f} to {100 * low.max():.1f} %" in text
+    )
+    off = sorted(100 * abs(row["estimate"] / row["closed_form"] - 1) for row in found["others"].values())
+    assert f"**{len(off)} more** groups" in text
+    assert f"{sum(each < 1 for each in off)} of them are off by less than 1 %" in text
+    assert f"{off[-2]:.1f} % and {off[-1]:.1f} %" in text
+
+
+def test_the_page_compares_r_with_ranks_sample_bounds_and_the_hypotheses():
+    found, text = stored("share-needed.json"), page()
+    for fit in found["group_fits"].values():
+        assert f"| {fit['r2']:.3f} | {100 * fit['mean_error']:.1f} % |" in text
+    law = found["group_law"]
+    assert f"1.32 r^1.16 n^{2 - law['b']:.2f}, nearly {law['c'] * ROOT ** law['a']:.2f} n^{2 - law['b']:.2f}" in text
+    half = law["c"] * ((1 + 112 * ROOT) / 113) ** law["a"] * 113 ** (2 - law["b"])
+    assert f"At 113 these are {2.84 * 113**1.365:,.0f} and {half:,.0f} of {113**2:,} cells" in text
+    drawn = ("relabelled-sum", "composed-sum", "composed-product")
+    own = [each["complexity"] for each in found["points"]["x² network"] if each["kind"] in drawn]
+    assert f"of the {len(own)} tables of x² networks above that are" in text and f"{max(own):.2f}" == "1.41"
+    drawn = (*drawn, "function-of-powers", "group", "shuffled-group")
+    for points in found["points"].values():
+        simple = [each for each in points if each["kind"] not in drawn and each["complexity"] <= ROOT]
+        most = max(each["needed"] for each in simple)
+        assert re.search(rf"{100 * most:.0f} %[^;.]*\({len(simple)} of {len(simple)}\)", text)
+    others = [each for each in found["points"]["x² network"] if each["kind"] not in ("group", "shuffled-group")]
+    for low, high, said in ((0.0501, 0.1, 0.63), (0.1, 0.3, 0.89), (0.3, 0.5, 1.15), (0.5, 1, 1.53)):
+        told = [each["needed"] / each["law"] for each in others if each["needed"] and low < each["needed"] <= high]
+        assert np.median(told) == pytest.approx(said, abs=0.01)
+
+
 def test_the_page_says_what_was_measured_of_the_shares_that_networks_need():
     """Every number of the table of correlations, and the law of groups, from the stored file."""
-    root = Path(__file__).parents[1]
-    found = json.loads((root / "benchmarks" / "results" / "share-needed.json").read_text(encoding="utf-8"))
-    page = (root / "docs" / "complexity.md").read_text(encoding="utf-8")
+    found, text = stored("share-needed.json"), page()
     for model, about in found["models"].items():
         told = [f"{each['spearman']:.3f} ({each['low']:.3f} to {each['high']:.3f})" for each in map(about.get, NORMS)]
-        assert f"| {model} | {about['tables']:,} | {about['never']} | {' | '.join(told)} |" in page
+        assert f"| {model} | {about['tables']:,} | {about['never']} | {' | '.join(told)} |" in text
     law = found["group_law"]
-    assert f"**{law['c']:.2f} r^{law['a']:.2f} n^−{law['b']:.2f}**" in page
+    assert f"**{law['c']:.2f} r^{law['a']:.2f} n^−{law['b']:.2f}**" in text
     groups = [each for each in found["points"]["x² network"] if each["kind"] in ("group", "shuffled-group")]
     ratios = np.log([each["needed"] / each["law"] for each in groups if each["needed"] is not None])
     shares = np.log([each["needed"] for each in groups if each["needed"] is not None])
-    assert f"For {len(ratios)} tables of groups" in page
-    assert f"(R² {1 - ratios.var() / shares.var():.2f}, off by {100 * np.abs(np.expm1(ratios)).mean():.0f} %" in page
+    assert f"For {len(ratios)} tables of groups" in text
+    assert f"(R² {1 - ratios.var() / shares.var():.2f}, off by {100 * np.abs(np.expm1(ratios)).mean():.0f} %" in text
