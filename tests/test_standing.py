@@ -159,7 +159,7 @@ def test_two_reports_are_compared_claim_by_claim(recorded, tmp_path, capsys):
 def test_reports_that_agree_have_exit_code_0(recorded, tmp_path, capsys):
     store_own(tmp_path, own(recorded, Verdict.REPRODUCED))
     assert cli.main(["paper", "diff", str(tmp_path / "results"), "recorded"]) == 0
-    assert "1 items are in both" in capsys.readouterr().out
+    assert "1 item is in both" in capsys.readouterr().out
     assert paper_diff(tmp_path, tmp_path).same
 
 

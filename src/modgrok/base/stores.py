@@ -191,6 +191,16 @@ def rows_digest(table: pa.Table) -> str:
     return hashlib.sha256(f"{table.to_pydict()!r} {signature_of(table, KEY)!r}".encode()).hexdigest()
 
 
+def other_making(table: pa.Table, made_by: Mapping[str, str]) -> str:
+    """What keeps the rows of a table from counting, where only this making does; empty if nothing does."""
+    asked, found = {**made_by, "rows": rows_digest(table)}, signature_of(table, FINGERPRINT)
+    known = found if isinstance(found, dict) else {}
+    others = [name for name in {**asked, **known} if known.get(name) != asked.get(name)]
+    if others == ["rows"]:
+        return "has other rows than were computed"
+    return f"was made by another {', '.join(others)}" if others else ""
+
+
 def signature_of(table: pa.Table, name: str = WRITTEN_BY) -> Any:
     """What a table says of who wrote it, or else of itself; None where it says nothing that can be read."""
     with suppress(ValueError, RecursionError):

@@ -30,16 +30,7 @@ from pyarrow.types import is_float32, is_float64, is_nested
 from modgrok.base.files import whole_file
 from modgrok.base.provenance import UNKNOWN, Made, Provenance, called
 from modgrok.base.results import json_text
-from modgrok.base.stores import (
-    FINGERPRINT,
-    DamagedError,
-    made_of,
-    read_rows,
-    rows_digest,
-    set_aside,
-    signature_of,
-    signed,
-)
+from modgrok.base.stores import DamagedError, made_of, other_making, read_rows, set_aside, signed
 from modgrok.experiments.part import AnyPart, Part, TrainedPart
 
 LEVEL = 9
@@ -95,14 +86,8 @@ class RowStore(ABC):
     def read_file(self, path: Path) -> pa.Table:
         """The rows in a file: whole ones, of networks of the plan, none twice, and what else the experiment asks."""
         rows = read_rows(path, self.schema, self.again, filled=self.filled)
-        if self.made_by is not None:
-            asked, found = {**self.made_by, "rows": rows_digest(rows)}, signature_of(rows, FINGERPRINT)
-            known = found if isinstance(found, dict) else {}
-            differing = [name for name in {**asked, **known} if known.get(name) != asked.get(name)]
-            if differing == ["rows"]:
-                raise DamagedError(f"{path} has other rows than were computed; {self.again}")
-            if differing:
-                raise DamagedError(f"{path} was made by another {', '.join(differing)}; {self.again}")
+        if self.made_by is not None and (fault := other_making(rows, self.made_by)):
+            raise DamagedError(f"{path} {fault}; {self.again}")
         networks = rows["network"].to_numpy()
         if len(networks) and not (networks.min() >= 0 and networks.max() < self.planned):
             raise DamagedError(f"{path} has networks beyond the {self.planned} of the plan; {self.again}")

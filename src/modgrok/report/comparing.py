@@ -78,7 +78,8 @@ class PaperDiff(Result):
         both = [claim for claim in self.claims if claim.same_verdict is not None]
         other = [claim.item for claim in both if not claim.same_verdict]
         told_apart = f"other verdicts on {', '.join(other)}" if other else "the same verdicts"
-        return f"{len(both)} items are in both {' and '.join(self.reports)}: {told_apart}"
+        count = f"{len(both)} item{'s are' if len(both) > 1 else ' is'} in both"
+        return f"{count} {' and '.join(self.reports)}: {told_apart}"
 
     def to_json(self) -> dict[str, Any]:
         claims = [plain(claim) | {"outcome": claim.outcome} for claim in self.claims]
