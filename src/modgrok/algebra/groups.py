@@ -276,7 +276,8 @@ def named_group(text: str) -> Group:
 def from_table(table: Int[np.ndarray, "..."], title: str, names: Sequence[str] = ()) -> Group:
     """The group of a table, with its identity moved to the first place; an `InputError` says which law fails.
 
-    Elements are called `names`, or by their numbers in the table, which may count from 1, as GAP's do. The title says that it is a table, or its file.
+    Elements are called `names`, or by their numbers in the table, which may count from 1, as GAP's do. The title says
+    that it is a table, or its file.
     """
     if Path(title).suffix.lower() not in SUFFIXES and title.partition(" '")[0] != "the table":
         title = f"the table {title!r}"
