@@ -145,6 +145,16 @@ def test_of_a_large_table_some_cells_are_seen(page):
     expect(page.locator(".answer")).to_contain_text("the explorer takes moduli up to 257")
 
 
+@pytest.mark.parametrize(("view", "shown"), [("verdict", ".witness"), ("network", ".tiles dd:has-text('100 %')")])
+def test_what_is_refused_leaves_nothing_of_the_function_before(page, view, shown):
+    open_view(page, view, "n1 n2", 97)
+    page.locator(shown).first.wait_for()
+    page.locator("#modulus").fill("1009")
+    page.locator(".notice", has_text="the explorer takes moduli up to 257").wait_for()
+    for place in (shown, ".large", ".plan", ".expert"):
+        expect(page.locator(f"main {place}")).to_have_count(0)
+
+
 def test_a_group_shows_its_representations(page):
     open_view(page, "function", "a b in Q8", 8)
     page.get_by_text("Irreducible representations", exact=True).wait_for()

@@ -47,6 +47,8 @@ def test_a_file_of_weights_fills_the_views(page):
     found = [cell for row in cells(page) for cell in row]
     odd = min(set(found), key=found.count)
     assert [k for k, cell in enumerate(found) if cell == odd] == [2 * P + 3]
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
     network.get_by_role("button", name="Compile its function instead").click()
     expect(page.locator(".tiles dd").filter(has_text="100 %").first).to_be_visible()
 

@@ -76,6 +76,7 @@ class NetworkView {
       if (error.name === "AbortError") return;
       this.found = null;
       for (const place of [this.graph, this.panel, this.more]) replace(place);
+      for (const name of ["width", "parameters", "margin", "accuracy"]) this.numbers.set(name, "–");
       this.flow.element.hidden = true;
       replace(this.status, notice(error.message));
     } finally {

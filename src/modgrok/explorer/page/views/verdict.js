@@ -50,10 +50,16 @@ class VerdictView {
       if (isCurrent()) this.draw(found);
       return this.sentences(found);
     };
+    const refused = (error) => {
+      if (error.name === "AbortError" || !isCurrent()) return;
+      this.found = null;
+      for (const place of [this.evidence, this.expected, this.rest]) replace(place);  // nothing of the function before
+      replace(this.answer, notice(error.message));
+    };
     into(this.answer, first, shown, "deciding …")
       .then(() => whole)
       .then((found) => { if (isCurrent() && !app.shared) replace(this.answer, shown(found)); })
-      .catch((error) => { if (error.name !== "AbortError" && isCurrent()) replace(this.answer, notice(error.message)); });
+      .catch(refused);
   }
 
   recipe() { return this.app.current && this.app.verdict(this.fraction).then(({ recipe }) => recipe); }
