@@ -184,6 +184,12 @@ def test_a_row_that_is_not_reduced_is_answered_with_the_reduced_one(tmp_path, ca
     with pytest.raises(SystemExit, match="2"):
         main(["predict", path, "12", "x"])
     assert ": 12" not in capsys.readouterr().err
+    table = written(tmp_path / "mine.csv", [[0, 1, 2, 3], [1, 2, 3, 0], [2, 3, 0, 1]])
+    assert main(["compile", str(table), "--out", path]) == 0
+    capsys.readouterr()
+    with pytest.raises(SystemExit, match="2"):
+        main(["predict", path, "5", "7"])
+    assert "got 5; reduce it modulo 3: 2 3" in " ".join(capsys.readouterr().err.split())
 
 
 def test_seeds_say_where_they_are_written_and_compare_writes_nothing_unasked(tmp_path, monkeypatch, capsys):

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, console: Console) -> Decompiled:
 
 
 def show(result: Decompiled, console: Console, args: argparse.Namespace) -> None:
-    heading(console, result.formula or "no formula", f", {result.network.model.name}")
+    heading(console, result.formula or "No formula", f", {result.network.model.name}")
     say_how_read(console, result.network)
     say(console, result.paragraph())
     if result.formula is None and result.recognised.tried:

@@ -136,13 +136,14 @@ def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:
 
 
 def reduced_row(function: Function, values: Sequence[Any]) -> str:
-    """The row that a row of whole numbers is modulo p, to be given instead; empty where there is none."""
+    """The reduced row, to be given instead of a row of whole numbers; empty where there is none."""
     try:
         row = [int(value) if isinstance(value, str) else index(value) for value in values]
     except (TypeError, ValueError):
         return ""
-    modular = function.tree is not None and function.modulus is not None and isinstance(function.structure, Integers)
-    return f": {' '.join(str(value % function.structure.order) for value in row)}" if modular else ""
+    modular = all(isinstance(part, Integers) for part in function.inputs)
+    reduced = (str(value % part.order) for value, part in zip(row, function.inputs, strict=True))
+    return f": {' '.join(reduced)}" if modular else ""
 
 
 def numbered(function: Function, rows: Any) -> Any:

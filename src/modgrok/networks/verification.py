@@ -210,7 +210,9 @@ def as_network(network: object) -> Network:
         return load(network)
     if isinstance(found := getattr(network, "network", None), Network):
         return found
-    raise InputError(f"a network, a run or a path is needed, got {type(network).__name__}")
+    raise InputError(
+        f"a network, a run or a path is needed, got {type(network).__name__}; mg.wrap makes a network of your logits"
+    )
 
 
 def answers(network: Network, rows: Int[np.ndarray, "row variable"]) -> Int[np.ndarray, "row"]:

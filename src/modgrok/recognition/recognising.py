@@ -211,9 +211,9 @@ def recognise(
             if (doubt := evidence.doubt(fit.table)) is None:
                 return accepted(answers, fit, named, luck, tuple(tried))
             whole = float((fit.table == answers).mean())
-            doubts[luck] = f"{named.text} is right in {percent(whole, 1)} of the rows, {doubt}"
+            doubts[luck] = f"{named.text} is right in {percent(whole, 1)} of the inputs, {doubt}"
     count = f"{len(tried)} {'family' if len(tried) == 1 else 'families'} of formulas tried"
-    none = f"{count}, none right in more cells than the best of as many formulas on random answers"
+    none = f"{count}, none right in more cells than chance explains"
     return Recognised(answers, None, doubts[min(doubts)] if doubts else none, tried=tuple(tried))
 
 
