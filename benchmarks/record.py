@@ -21,9 +21,9 @@ from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import table_law
-from modgrok.reproduction.item import ItemResult, Values, implementation
+from modgrok.reproduction.item import ItemResult, Values, span
 from modgrok.reproduction.law import result_of as law_result
-from modgrok.reproduction.mathematics import other_models, result_of as mathematics_result
+from modgrok.reproduction.mathematics import FUNCTIONS, result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
 
 ROOT = Path(__file__).parent
@@ -48,6 +48,18 @@ def mathematics() -> ItemResult:
     beside = read_json(RESULTS / "mathematics-h200.json")
     result = mathematics_result(own.rows, own.data, own.settings, other_models(beside["rows"]))
     return replace(result, provenance=merged(own.provenance, read_made(beside.get(KEY))))
+
+
+def other_models(measured: list[Values]) -> list[Values]:
+    """The rows of `benchmarks/mathematics.py`, with the seeds of a model and state in one row."""
+    kinds = dict.fromkeys((row["model"], row["kind"]) for row in measured)
+    return [summary_of(*kind, [row for row in measured if (row["model"], row["kind"]) == kind]) for kind in kinds]
+
+
+def summary_of(model: str, kind: str, rows: list[Values]) -> Values:
+    shares = {"test_accuracy": "test_accuracy", "analytical": "analytical_share", "sum": "sum_share"}
+    ends = {key: span([100 * row[name] for row in rows], ".0f", " %") for key, name in shares.items()}
+    return {"model": model, "kind": kind, "seeds": len(rows), **ends}
 
 
 def census_law() -> ItemResult:
@@ -76,10 +88,35 @@ def source_of(item: Item) -> ItemResult | None:
     return ItemResult.from_json(read_json(path)) if path.exists() else None
 
 
+def without_dead_neurons(result: ItemResult) -> ItemResult:
+    """Figure 2: dead neurons are not drawn."""
+    neurons = result.data["neurons"]
+    final = zip(neurons["ipr_final"], neurons["alive"], strict=True)
+    drawn = {
+        "ipr_initial": [round(x, 3) for x in neurons["ipr_initial"]],
+        "ipr_final": [round(x, 3) if living else 0 for x, living in final],
+        "alive": [int(living) for living in neurons["alive"]],
+    }
+    return replace(result, data=result.data | {"neurons": drawn})
+
+
+def without_others(result: ItemResult) -> ItemResult:
+    """Of the data, the function that is drawn."""
+    return replace(result, data={name: result.data[name] for name in FUNCTIONS[:1]})
+
+
+def without_runs(result: ItemResult) -> ItemResult:
+    return replace(result, rows=[{key: row[key] for key in row if key != "runs"} for row in result.rows])
+
+
+CONDENSED = {"figure2": without_dead_neurons, "mathematics": without_others, "table2": without_runs}
+
+
 def condensed(item: Item, result: ItemResult) -> ItemResult:
-    """The part of a result that a report needs: the item's module may have a function that says which."""
-    module = study(item.name) if item.is_study else implementation(item.name)
-    return module.condensed(result) if hasattr(module, "condensed") else result
+    """The part of a result that a report needs; a study says it itself."""
+    if item.is_study:
+        return study(item.name).condensed(result)
+    return CONDENSED[item.name](result) if item.name in CONDENSED else result
 
 
 def recordable() -> dict[str, Values]:

@@ -10,6 +10,7 @@ from typing import Any
 
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_text
+from modgrok.base.printing import markdown_table
 from modgrok.base.provenance import KEY, UNKNOWN, Made
 from modgrok.base.results import Result, plain
 from modgrok.censuses import law_check as law, outcomes, store
@@ -176,13 +177,9 @@ def table(found: Iterable[object], skip: tuple[str, ...] = ()) -> str:
     if not rows:
         return "None."
     names = [name for name in rows[0] if name not in skip]
-    headings = [name.replace("_", " ") for name in names]
-    lines = [headings, ["---"] * len(names), *([cell(row.get(name)) for name in names] for row in rows)]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    cells = [[cell(row.get(name)) for name in names] for row in rows]
+    return "\n".join(markdown_table([name.replace("_", " ") for name in names], cells)[:-1])
 
 
 def cell(value: object) -> str:
-    if value is None:
-        return ""
-    text = f"{value:.3f}" if isinstance(value, float) else str(value)
-    return text.replace("|", "\\|")
+    return "" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -6,8 +6,6 @@ weights decay to nothing, and the IPR of nothing means nothing. So the mean over
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from modgrok.figures.style import Figure
 from modgrok.figures.training import training_figure
 from modgrok.reproduction import trainings
@@ -23,18 +21,6 @@ def compute(effort: Effort) -> ItemResult:
     title = f"Figure 2: training on n1 + n2 + n3 + n4 mod 11, width {width}, half of the table"
     shown = (0, 100, 200, 300, 400, 1000, 2000)
     return trainings.compute_training("figure2", title, config, "ipr_alive", shown, effort.progress)
-
-
-def condensed(result: ItemResult) -> ItemResult:
-    """What a report needs; dead neurons are not drawn."""
-    neurons = result.data["neurons"]
-    final = zip(neurons["ipr_final"], neurons["alive"], strict=True)
-    drawn = {
-        "ipr_initial": [round(x, 3) for x in neurons["ipr_initial"]],
-        "ipr_final": [round(x, 3) if living else 0 for x, living in final],
-        "alive": [int(living) for living in neurons["alive"]],
-    }
-    return replace(result, data=result.data | {"neurons": drawn})
 
 
 def figures(result: ItemResult) -> dict[str, Figure]:

@@ -9,8 +9,6 @@ analytical form Σ_f A_f cos(2πf(n1 + n2 - q)/p), logarithms in place of residu
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from modgrok.base.results import percent
@@ -20,7 +18,7 @@ from modgrok.figures.style import Figure
 from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network
 from modgrok.inspection.waves import wrap
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict, span
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 
@@ -134,18 +132,6 @@ OTHER_COLUMNS = {
 }
 
 
-def other_models(measured: list[Values]) -> list[Values]:
-    """The rows of `benchmarks/mathematics.py`, with the seeds of a model and state in one row."""
-    kinds = dict.fromkeys((row["model"], row["kind"]) for row in measured)
-    return [summary_of(*kind, [row for row in measured if (row["model"], row["kind"]) == kind]) for kind in kinds]
-
-
-def summary_of(model: str, kind: str, rows: list[Values]) -> Values:
-    shares = {"test_accuracy": "test_accuracy", "analytical": "analytical_share", "sum": "sum_share"}
-    ends = {key: span([100 * row[name] for row in rows], ".0f", " %") for key, name in shares.items()}
-    return {"model": model, "kind": kind, "seeds": len(rows), **ends}
-
-
 def summarise(result: ItemResult) -> Summary:
     rows: list[Values] = result.rows
     worst = {name: min(row[name] for row in rows) for name in ("common", "snapped")}
@@ -159,11 +145,6 @@ def summarise(result: ItemResult) -> Summary:
         f"and snapped to cosines the networks are right on {percent(worst['snapped'], 0)} of the inputs without zero",
         f"neuron by neuron the trained sum and product are the analytical ones{others}",
     )
-
-
-def condensed(result: ItemResult) -> ItemResult:
-    """What a report needs: of the data, the function that is drawn."""
-    return replace(result, data={name: result.data[name] for name in FUNCTIONS[:1]})
 
 
 def figures(result: ItemResult) -> dict[str, Figure]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from statistics import fmean
 from typing import NamedTuple
 
@@ -261,11 +260,6 @@ def notes(rows: list[Values], compared: bool) -> Iterator[str]:
         yield f"Losses are compared with the published ones only after {STEPS} steps."
     if not all(row["runs"] for row in rows):
         yield "The rows modulo 97 take long without a GPU and were not trained; --full trains them."
-
-
-def condensed(result: ItemResult) -> ItemResult:
-    """What a report needs."""
-    return replace(result, rows=[{key: row[key] for key in row if key != "runs"} for row in result.rows])
 
 
 def summarise(result: ItemResult) -> Summary:
