@@ -296,6 +296,20 @@ def test_a_group_from_a_file_is_the_group_of_its_table(tmp_path):
     assert mg.group(path).title == "q8.csv"
 
 
+def test_tables_may_count_from_one_and_keep_their_numbers(tmp_path):
+    path = tmp_path / "gap.csv"
+    path.write_text("1,2,3,4,5,6\n2,1,4,3,6,5\n3,5,1,6,2,4\n4,6,2,5,1,3\n5,3,6,1,4,2\n6,4,5,2,3,1\n")  # GAP's S3
+    group = mg.group(path)
+    assert group.words_of_elements == ("1", "2", "3", "4", "5", "6") and len(group.classes) == 3
+    assert group.name(group.multiply(group.element("2"), group.element("3"))) == "4"
+    network = mg.compile("a b", group=path)
+    assert network.proof.holds
+    network.save(tmp_path / "network.safetensors")
+    assert mg.load(tmp_path / "network.safetensors").function.structure.words_of_elements == group.words_of_elements
+    with pytest.raises(mg.InputError, match=r"\(2 · 2\) · 3 = 3 but 2 · \(2 · 3\) = 5"):
+        mg.group([[1, 2, 3, 4, 5], [2, 1, 4, 5, 3], [3, 5, 1, 2, 4], [4, 3, 5, 1, 2], [5, 4, 2, 3, 1]])
+
+
 def test_titles_are_the_same_however_a_name_is_typed():
     typed = {"C_07": "Z7", "S 03": "S3", "SL_(02, 3)": "SL(2,3)", "Z2^03": "Z2^3", "D_04 × Z2²": "D4xZ2^2"}
     assert {text: mg.group(text).title for text in typed} == typed

@@ -276,7 +276,8 @@ def named_group(text: str) -> Group:
 def from_table(table: Int[np.ndarray, "..."], title: str, names: Sequence[str] = ()) -> Group:
     """The group of a table, with its identity moved to the first place; an `InputError` says which law fails.
 
-    Elements are called `names`, or by their numbers in the table. The title says that it is a table, or its file.
+    Elements are called `names`, or by their numbers in the table, which may count from 1, as GAP's do. The title says
+    that it is a table, or its file.
     """
     if Path(title).suffix.lower() not in SUFFIXES and title.partition(" '")[0] != "the table":
         title = f"the table {title!r}"
@@ -286,7 +287,8 @@ def from_table(table: Int[np.ndarray, "..."], title: str, names: Sequence[str] =
     n = len(table)
     if n > LARGEST_ORDER:
         raise InputError(f"{title} has {n:,} elements; groups may have {LARGEST_ORDER:,}")
-    words = tuple(names) or tuple(map(str, range(n)))
+    first = int(table.min() == 1 and table.max() == n)
+    words, table = tuple(names) or tuple(map(str, range(first, n + first))), table - first
     identity = check_laws(table, title, words)
     order = np.array([identity, *(k for k in range(n) if k != identity)])
     place = np.argsort(order)

@@ -120,7 +120,7 @@ def check_table(tree: Tree, modulus: int, axes: int) -> None:
     if cells > LARGEST_TABLE:
         raise InputError(
             f"a table of {modulus}^{axes} values is above the limit of {LARGEST_TABLE:,}; "
-            "use a smaller modulus or fewer variables, or check a sample"
+            "take fewer elements or variables, or check a sample"
         )
     work = table_work(tree, modulus)
     if work > LARGEST_WORK:
