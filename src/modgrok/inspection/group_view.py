@@ -51,8 +51,8 @@ ALIVE = 1e-3
 """Neurons whose squared weights are below this share of the largest are dead."""
 ONE_REPRESENTATION, CONSTANT = 0.9, 0.95
 """Shares from which on a neuron has one representation, and is constant on cosets."""
-MOSTLY = 0.5
-"""Share of the logits' variance below which it says little which representations hold most of the closed form."""
+HARDLY = 0.1
+"""Share of the logits' variance below which it says nothing which representations hold most of the closed form."""
 MOST_SUBGROUPS = 500
 
 
@@ -120,7 +120,7 @@ class GroupView(Result):
     def words(self) -> str:
         """What holds of the logits, where they were looked at."""
         told = f"{percent(self.closed_form_share, 1)} of the logits' variance on the closed form, "
-        if self.word_share is not None and self.word_share < MOSTLY:
+        if self.word_share is not None and self.word_share < HARDLY:
             return f"{told}{percent(1 - self.word_share, 1)} of it on no function of the word's value"
         return f"{told}{len(self.key)} of {len(self.group.representations) - 1} representations hold most of it"
 
