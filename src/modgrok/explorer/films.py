@@ -17,7 +17,8 @@ from modgrok.base.results import plain_object
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.lenses import Lens, Moment, lens_of
 from modgrok.explorer.limits import LOCAL
-from modgrok.explorer.views import Cells, host_blocks
+from modgrok.explorer.views import Cells
+from modgrok.inspection.film import host_blocks_of
 from modgrok.inspection.order import order_of
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.losses import LOSSES, losses_of_rows
@@ -88,7 +89,7 @@ def measured(
         found[f"{part}_accuracy"] = float(right[rows].mean()) if rows.any() else None
         found[f"{part}_loss"] = float(losses[rows].mean()) if rows.any() else None
     order = order_of(network.function, str(network.settings.get("order", "auto")))
-    blocks = host_blocks(network)
+    blocks = host_blocks_of(network)
     has_waves = any(order.places.period[axis] > 0 for axis in blocks.places)
     found["ipr"] = float(periodicity(blocks, order.places).mean()) if has_waves else None
     return found

@@ -12,6 +12,7 @@ from modgrok.algebra.cosets import coset_order
 from modgrok.algebra.groups import Group
 from modgrok.explorer.encoding import encoded
 from modgrok.explorer.network_answers import mean_at, shown_neurons
+from modgrok.inspection.film import host_blocks_of
 from modgrok.inspection.inside import named_axes
 from modgrok.inspection.order import NO_ORDER, Order, order_of
 from modgrok.inspection.spectrum import alive, block_power, neuron_norm, periodicity
@@ -44,15 +45,13 @@ class Cells:
 def neuron_view(network: Network, chosen: list[int]) -> dict[str, Any]:
     """Some neurons as waves."""
     order = order_of(network.function, str(network.settings.get("order", "auto")))
-    blocks = host_blocks(network)
-    if order.name == NO_ORDER:
-        return group_neurons(network, blocks, chosen)
+    blocks = host_blocks_of(network)
     power = block_power(blocks, order.places)
     measured = periodicity(blocks, order.places)
     used = [order.places.period[axis] > 0 for axis in blocks.places]
     periods = [int(order.places.period[axis]) for axis, has in zip(blocks.places, used, strict=True) if has]
     names = [named_axes(network, axis, blocks) for axis, has in zip(blocks.places, used, strict=True) if has]
-    return {
+    view = {
         "order": order.name,
         "period": max(periods, default=0),
         "periods": periods,
@@ -63,36 +62,24 @@ def neuron_view(network: Network, chosen: list[int]) -> dict[str, Any]:
         "ipr": encoded(np.asarray(measured.ipr), "f32") if periods else None,
         "alive": int(np.sum(measured.alive)),
     }
+    return view | over_elements(network, blocks, chosen) if order.name == NO_ORDER else view
 
 
-def group_neurons(network: Network, blocks: Blocks, chosen: list[int]) -> dict[str, Any]:
-    """Some neurons of a network of a word in a group that is not cyclic: the weights of one block over its elements."""
-    group, weights = network.function.structure, np.asarray(blocks.weights[0])[chosen]
+def over_elements(network: Network, blocks: Blocks, chosen: list[int]) -> dict[str, Any]:
+    """The weights of one block over the elements of a group that is not cyclic, where there are no waves."""
+    group = network.function.structure
     assert isinstance(group, Group)  # no other function has no order
-    return {
-        "order": "cosets",
-        "period": group.order,
-        "periods": [group.order],
-        "blocks": [named_axes(network, blocks.places[0], blocks)],
-        "shown": chosen,
-        "waves": encoded(weights[:, along_cosets(group)], "f32"),
-        "frequency": [],
-        "ipr": None,
-        "alive": int(np.sum(alive(blocks))),
-    }
+    waves = np.asarray(blocks.weights[0])[chosen][:, along_cosets(group)]
+    name = named_axes(network, blocks.places[0], blocks)
+    return {"order": "cosets", "period": group.order, "blocks": [name], "waves": encoded(waves, "f32")}
 
 
 along_cosets = lru_cache(maxsize=8)(coset_order)
 
 
-def host_blocks(network: Network) -> Blocks:
-    blocks = network.model.blocks(network.params)
-    return Blocks(np.asarray(blocks.weights, np.float64), blocks.places)
-
-
 def still_shown(network: Network, shown: list[int] | None) -> list[int]:
     """The neurons to show of a network that trains: those that were shown, the largest for those that have died."""
-    blocks = host_blocks(network)
+    blocks = host_blocks_of(network)
     order = order_of(network.function, str(network.settings.get("order", "auto")))
     frequency = 1 + np.argmax(block_power(blocks, order.places)[..., 1:].sum(axis=0), axis=-1)
     largest = shown_neurons(frequency, np.asarray(neuron_norm(blocks)), MOST_NEURONS)
