@@ -187,7 +187,9 @@ def test_a_group_in_the_field_of_the_function_has_names_and_an_order_by_cosets()
 
     even = np.array([[is_even(found["elements"][value]) for value in row] for row in values])
     assert even[:12, :12].all() and even[12:, 12:].all() and not even[:12, 12:].any() and not even[12:, :12].any()
-    for coloured in (found["orders"]["cosets"], asked(functions.verdict, expression="a b in S4", mod="24")["order"]):
+    verdict = asked(functions.verdict, expression="a b in S4", mod="24")
+    assert "note" not in verdict["facts"], "which tells of residues"
+    for coloured in (found["orders"]["cosets"], verdict["order"]):
         assert sorted(coloured["values"]) == list(range(24))
         assert all(is_even(found["elements"][value]) == (place < 12) for place, value in enumerate(coloured["values"]))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from browser.explorer_browser import BROWSER, cells, expect, open_view
+from browser.explorer_browser import BROWSER, cells, expect, open_view, until
 
 pytestmark = BROWSER
 P = 11
@@ -48,7 +48,7 @@ def test_a_file_of_weights_fills_the_views(page):
     odd = min(set(found), key=found.count)
     assert [k for k, cell in enumerate(found) if cell == odd] == [2 * P + 3]
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    until(lambda: page.evaluate("document.documentElement.scrollWidth") <= 390)
     network.get_by_role("button", name="Compile its function instead").click()
     expect(page.locator(".tiles dd").filter(has_text="100 %").first).to_be_visible()
 

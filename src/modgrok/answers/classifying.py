@@ -13,6 +13,7 @@ from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.algebra.group_names import GroupFacts, group_facts, nameless
 from modgrok.algebra.groups import GroupLike
+from modgrok.algebra.structures import Integers
 from modgrok.answers import wording
 from modgrok.answers.complexity import LARGEST as LARGEST_COMPLEX, Complexity, complexity_of, group_ratio
 from modgrok.answers.outlook import Outlook, outlook
@@ -251,7 +252,7 @@ def classify(
         redundancy=found.redundancy,
         complexity=measured(asked) if measure else None,
         outlook=ahead,
-        notes=found.notes,
+        notes=found.notes if found.status != "in-class" or isinstance(asked.structure, Integers) else (),
         seconds=time.perf_counter() - started,
     )
 

@@ -198,8 +198,6 @@ def classify_table(
         others, note = beyond_cyclic(table, over_group, effort)
         families += others
         notes += note
-    if best_of(tuple(families)) is not None:
-        notes = ()  # which groups were asked for matters where none fits
     dependent = dependent_axes(table)
     if known and len(dependent) < 2:
         family = ONE_VARIABLE if dependent else CONSTANT
