@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
+from modgrok.cli import wrapped
 from modgrok.commands import COMMANDS, EXAMPLES
 
 Keys = Mapping[str, str]
@@ -77,7 +78,8 @@ def section(command: str) -> Iterator[str]:
     yield f"```\n{usage(parser)}\n```"
     yield f"For example: `{EXAMPLES[command]}`"
     if parser.epilog:
-        yield f"```\n{parser.epilog.strip()}\n```"
+        lines = "\n".join(wrapped(line, 80) for line in parser.epilog.strip().splitlines())
+        yield f"```\n{lines}\n```"
     yield table("argument", {form(action): meaning(action, parser.prog) for action in parser._actions})
     for action, keys in keys_of(command).items():
         if action:

@@ -200,7 +200,7 @@ class Help(argparse.RawDescriptionHelpFormatter):
 
 def wrapped(line: str, width: int) -> str:
     """A line, or several that begin below the words of the first: behind its first column, if it has one."""
-    place = re.match(r" *(\S+ {2,})?", line)
+    place = re.match(r" *(\S.*? {2,})?", line)
     return textwrap.fill(line, width, subsequent_indent=" " * (place.end() if place else 0), break_on_hyphens=False)
 
 

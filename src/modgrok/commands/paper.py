@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -74,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "two reports, claim by claim; a report is its folder, or `recorded`: what comes with the package; exit code 1 "
         "where verdicts differ"
     )
-    parser.epilog = "items:\n" + "\n".join(map(help_line, purposes, purposes.values()))
+    parser.epilog = "items:\n" + "\n".join(f"  {name:11}  {does}" for name, does in purposes.items())
     limited = " and ".join(item.name for item in ITEMS.values() if item.time_limited)
     items = [name.split()[0] for name in purposes]
     parser.add_argument("item", choices=items, metavar="ITEM", help="one of the items below")
@@ -93,11 +91,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     able = " and ".join(item.name for item in ITEMS.values() if item.on_clusters)
     parser.add_argument("--ray", metavar="WHERE", help=f"{able}: {WHERE}")
-
-
-def help_line(name: str, purpose: str) -> str:
-    width = max(60, shutil.get_terminal_size().columns - 2)
-    return textwrap.fill(f"  {name:10} {purpose}", width, subsequent_indent=" " * 13)
 
 
 def run(args: argparse.Namespace, console: Console) -> ItemResult | Report | PaperDiff:
