@@ -164,7 +164,7 @@ def test_a_training_as_called_is_timed_from_the_start_of_python_beside_plain_scr
         assert each.cold_seconds > 0.2 < each.warm_seconds, "a process that imports JAX or PyTorch takes longer"
         assert 0 <= each.test_accuracy <= 1
     bench_command.show(result, Console(), argparse.Namespace())
-    assert "40 steps as you call" in capsys.readouterr().out
+    assert "seconds from the start of Python to the result of 40 steps" in capsys.readouterr().out
 
 
 def test_a_plain_script_that_fails_is_told_in_one_line():

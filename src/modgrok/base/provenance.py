@@ -6,6 +6,7 @@ What was stored before anybody wrote this down has the one entry `UNKNOWN`, and 
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -164,7 +165,7 @@ def without_place(word: str) -> str:
 
 def within_clone(path: Path) -> str:
     """A path as it is called from the root of the clone; of any other place its name alone."""
-    root, path = PACKAGE.parents[1], path.resolve()
+    root, path = PACKAGE.parents[1], Path(os.path.realpath(path))  # where links lead, even in a circle
     return path.relative_to(root).as_posix() if path.is_relative_to(root) else path.name
 
 

@@ -132,22 +132,22 @@ def show_training(result: Benchmark, console: Console) -> None:
             table.add_row(str(case.modulus), str(case.width), str(case.networks), *figures)
         console.print(table)
     if called := [case for case in result.cases if case.called]:
-        console.print(called_table(called, result.settings.called_steps))
+        console.print(f"seconds from the start of Python to the result of {result.settings.called_steps} steps")
+        console.print(called_table(called))
     if not others:
         console.print("Only modgrok was timed: the other loops are in the repository; run this from a clone.")
     elif "torch" not in result.contenders:
         console.print("PyTorch was left out: it is not installed, or cannot use the device that JAX uses.")
 
 
-def called_table(cases: list[CaseResult], steps: int) -> Table:
-    """Seconds of one training, from the start of Python to its result."""
-    title = f"seconds of {steps} steps as you call it, from the start of Python: first time / compiled before"
-    table = Table("p", "width", box=None, pad_edge=False, title=title, title_justify="left")
+def called_table(cases: list[CaseResult]) -> Table:
+    """Seconds of one training as somebody calls it, in processes of its own."""
     names = list(cases[0].called)
-    for name in names:
-        table.add_column(name, justify="right")
+    table = Table("p", "width", "compilation cache", *names, box=None, pad_edge=False)
     for case in cases:
-        took = (case.called.get(name) for name in names)
-        figures = ["" if each is None else f"{each.cold_seconds:.1f} / {each.warm_seconds:.1f}" for each in took]
-        table.add_row(str(case.modulus), str(case.width), *figures)
+        for cache, field in (("empty", "cold_seconds"), ("full", "warm_seconds")):
+            took = (f"{getattr(case.called[name], field):.1f}" for name in names)
+            table.add_row(str(case.modulus), str(case.width), cache, *took)
+    for column in table.columns[3:]:
+        column.justify = "right"
     return table
