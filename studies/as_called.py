@@ -3,8 +3,8 @@
 Three programs train a network on half of n1·n2 and measure both losses and both accuracies every ten steps:
 
     modgrok    mg.train, which also measures the IPR of the neurons in the right order of residues, and keeps a film
-    jax        studies/plain_jax.py: one-hot matrix products, a compiled step, a loop in Python
-    torch      studies/plain_torch.py: nn.Linear and AdamW, if PyTorch is installed
+    jax        benchmarks/plain_jax.py: one-hot matrix products, a compiled step, a loop in Python
+    torch      benchmarks/plain_torch.py: nn.Linear and AdamW, if PyTorch is installed
 
 Each runs twice in a process of its own: with an empty compilation cache, and with what that left there. The plain
 scripts ask for no cache.
@@ -20,7 +20,7 @@ import time
 
 from modgrok.base.compilation_cache import VARIABLE
 from modgrok.base.errors import InputError
-from modgrok.base.repository import STUDIES
+from modgrok.base.repository import folder_of
 from modgrok.training.bench import Called, Case
 from studies.contenders import loops
 
@@ -34,9 +34,10 @@ print(run.final["test_accuracy"])
 
 def times(case: Case, steps: int) -> dict[str, Called]:
     """How long each program takes for one network of a case."""
-    programs = {"modgrok": ["-c", MODGROK], "jax": [str(STUDIES / "plain_jax.py")]}
+    scripts = folder_of("benchmarks")
+    programs = {"modgrok": ["-c", MODGROK], "jax": [str(scripts / "plain_jax.py")]}
     if "torch" in loops():
-        programs["torch"] = [str(STUDIES / "plain_torch.py")]
+        programs["torch"] = [str(scripts / "plain_torch.py")]
     sizes = [str(case.modulus), str(case.width), str(steps)]
     found: dict[str, Called] = {}
     for name, words in programs.items():

@@ -11,7 +11,7 @@ from rich.console import Console
 from modgrok import cli
 from modgrok.answers.classifying import classify
 from modgrok.base.errors import InputError
-from modgrok.base.repository import STUDIES
+from modgrok.base.repository import folder_of
 from modgrok.commands import bench as bench_command, train
 from modgrok.training import run_folder
 from modgrok.training.bench import Case, bench
@@ -174,7 +174,7 @@ def test_a_plain_script_that_fails_is_told_in_one_line():
 
 def test_plain_scripts_learn_what_modgrok_learns(tmp_path):
     """With the same settings, so that it is the same work that is timed."""
-    _, theirs = timed([str(STUDIES / "plain_jax.py"), "23", "200", "300"], str(tmp_path))
+    _, theirs = timed([str(folder_of("benchmarks") / "plain_jax.py"), "23", "200", "300"], str(tmp_path))
     assert theirs > 0.9
 
 

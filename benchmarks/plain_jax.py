@@ -1,6 +1,7 @@
-"""A plain JAX script that groks n1·n2, as people write them: `python studies/plain_jax.py MODULUS WIDTH STEPS`.
+"""A plain JAX script that groks n1·n2, as people write them.
 
-It imports nothing of modgrok; `as_called.py` times it from its start to its end. It prints its last test accuracy.
+`python benchmarks/plain_jax.py MODULUS WIDTH STEPS` prints its last test accuracy. It imports nothing of modgrok;
+`modgrok bench train` times it from its start to its end.
 """
 
 import sys
