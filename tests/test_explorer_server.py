@@ -18,6 +18,7 @@ pytest.importorskip("starlette", reason="the explorer needs starlette and uvicor
 from explorer_client import Explorer
 
 from modgrok import cli
+from modgrok.base.files import UNFINISHED
 from modgrok.explorer.serving import report_folder
 
 LINUX = sys.platform.startswith("linux")
@@ -321,6 +322,10 @@ def test_a_killed_worker_is_replaced_and_the_run_ends_as_if_nothing_had_been(ser
     settings = {"width": 8, "seed": 3}
     while not (run := killed_at_work(server, folder, {**SUM, "settings": settings | {"steps": steps}})):
         steps *= 2
+    left = list((folder / "runs" / run).glob(f".*{UNFINISHED}*"))
+    assert len(left) <= 1, "what was being written at the kill goes when the folder is written to a minute later"
+    for path in left:
+        path.unlink()
     monkeypatch.chdir(tmp_path)
     words = ["--mod", "7", "--width", "8", "--steps", str(steps), "--seed", "3", "--json"]
     assert cli.main(["train", "n1 + n2", *words]) == 0
