@@ -28,7 +28,7 @@ from collections.abc import Callable
 import numpy as np
 from jaxtyping import Float
 
-from modgrok.separable.measures.nuclear import Atoms, Estimate, OneHot
+from modgrok.separable.measures.nuclear import Atoms, Estimate, OneHot, in_one_thread, swept
 
 Tensor = Float[np.ndarray, "n1 n2 n3"]
 Plane = Float[np.ndarray, "n1 n2"]
@@ -76,18 +76,17 @@ def upper_bound(tensor: OneHot, found: Estimate) -> float:
     """The least of several bounds: T by its slices, and each set of atoms, scaled to explain T, with what it leaves."""
     whole = dense(tensor)
     known = (tensor.table >= 0)[:, :, None]
-    best = by_slices(whole)
-    for atoms in (found.history[-1].atoms, polished(tensor, found.history[-1].atoms)):
-        x = written(atoms) * known
-        for scale in (1.0, float((x * whole).sum()) / max(float((x * x).sum()), 1e-12)):
-            best = min(best, abs(scale) * size_of(atoms) + by_slices(whole - scale * x))
+    with in_one_thread():
+        best = by_slices(whole)
+        for atoms in (found.history[-1].atoms, polished(tensor, found.history[-1].atoms)):
+            x = written(atoms) * known
+            for scale in (1.0, float((x * whole).sum()) / max(float((x * x).sum()), 1e-12)):
+                best = min(best, abs(scale) * size_of(atoms) + by_slices(whole - scale * x))
     return best
 
 
 def polished(tensor: OneHot, atoms: Atoms) -> Atoms:
     """The atoms after sweeps at falling levels, which leave less of T."""
-    from modgrok.separable.measures.nuclear import swept
-
     unit = np.sqrt(tensor.cells / tensor.sides[2])
     for level in POLISHING:
         atoms = swept(tensor, atoms, float(unit * level)) if len(atoms.weights) else atoms
@@ -95,16 +94,17 @@ def polished(tensor: OneHot, atoms: Atoms) -> Atoms:
 
 
 def lower_bound(tensor: OneHot, found: Estimate) -> float:
-    """The largest of ⟨T, Y⟩ over a bound of σ(Y), over the unfoldings, and over Y = T and T - X at every level."""
+    """The largest of ⟨T, Y⟩ over a bound of σ(Y), over the unfoldings, and over Y = T - X at every second level."""
     whole = dense(tensor)
     known = (tensor.table >= 0)[:, :, None]
     unfoldings = (np.moveaxis(whole, mode, 0).reshape(whole.shape[mode], -1) for mode in range(3))
-    best = max(gram_roots(rows).sum() for rows in unfoldings)
-    candidates = [whole, *((whole - written(level.atoms)) * known for level in found.history[::2])]
-    for y in candidates:
-        inner = float((whole * y).sum())
-        if inner > best * 1e-9:
-            best = max(best, inner / spectral_bound(y))
+    with in_one_thread():
+        best = max(gram_roots(rows).sum() for rows in unfoldings)
+        for level in found.history[::2]:
+            y = (whole - written(level.atoms)) * known
+            inner = float((whole * y).sum())
+            if inner > best * 1e-9:
+                best = max(best, inner / spectral_bound(y))
     return float(best)
 
 
@@ -117,12 +117,14 @@ def gram_roots(rows: Float[np.ndarray, "side rest"]) -> Float[np.ndarray, "side"
 def spectral_bound(y: Tensor) -> float:
     """A number that σ(Y) does not exceed, but for `DOUBT`."""
     best = min(gram_roots(np.moveaxis(y, mode, 0).reshape(y.shape[mode], -1))[-1] for mode in range(3))
-    slices = np.ascontiguousarray(y.transpose(2, 0, 1))
-    rows = slices.reshape(len(slices), -1)
+    n1, n2, values = y.shape
+    by_rows = np.ascontiguousarray(y.transpose(0, 2, 1)).reshape(-1, n2)
+    by_values = np.ascontiguousarray(y.transpose(2, 0, 1)).reshape(-1, n2)
+    rows = by_values.reshape(values, -1)
 
     def operator(share: float) -> Callable[[Plane], Plane]:
         def apply(z: Plane) -> Plane:
-            exchanged = np.matmul(np.matmul(slices, z.T), slices).sum(axis=0)
+            exchanged = (by_rows @ z.T).reshape(n1, -1) @ by_values  # all slices at once: two large products
             plain = ((rows @ z.ravel()) @ rows).reshape(z.shape) if share else 0.0
             return np.asarray(share * plain + (1 - share) * exchanged)
 
