@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from modgrok.base.results import percent
 from modgrok.figures.style import COLUMN, FAINT, INK, WAVE, Figure, drawing
+from modgrok.loss_law.fraction_law import GROKKED
 from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.loss_law.share_curve import ShareCurve
 
@@ -21,11 +22,12 @@ def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> 
         axes.fill_between(shares, low, high, color=INK, alpha=0.15, linewidth=0, label="nine networks of ten")
         axes.plot(shares, values, color=INK, marker="o", markersize=3, label="expected")
         axes.axvline(fraction, color=FAINT, linewidth=1, linestyle=":")
-        for share, level in ((curve.half, 0.5), (curve.whole, 0.99)):
+        marks = (("half of the rest", curve.half, 0.5, "o"), ("all of it", curve.whole, GROKKED, "s"))
+        for what, share, level, marker in marks:
             if share is not None:
-                axes.plot([share], [level], color=WAVE, marker="o", markersize=5, linestyle="none")
-                axes.annotate(percent(share, 0), (share, level), (6, -10), textcoords="offset points", color=WAVE)
+                label = f"{what} from {percent(share, 0)}"
+                axes.plot([share], [level], color=WAVE, marker=marker, markersize=5, linestyle="none", label=label)
         axes.set(xlim=(0, 1), ylim=(-0.03, 1.05), xlabel="share of the table that trains", ylabel="unseen cells right")
         axes.set_title(f"{title}, {MODEL_NAMES[model]}", loc="left")
-        axes.legend(loc="lower right")
+        axes.legend(loc="best")
     return figure
