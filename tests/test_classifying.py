@@ -18,6 +18,7 @@ from modgrok.base.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.separable import check_obstruction, check_witness
 from modgrok.separable.classification import Classification
+from modgrok.training import presets
 
 
 def same(first: Answer, second: Answer) -> bool:
@@ -147,7 +148,7 @@ def test_there_is_one_expectation():
 
 
 def test_a_probe_where_the_law_was_not_measured_keeps_the_verdict_and_says_what_it_measured(monkeypatch):
-    monkeypatch.setattr(probing, "STEPS", 2)
+    monkeypatch.setitem(presets.DEFAULTS, "steps", 2)
     monkeypatch.setattr(probing, "SEGMENT", 1)
     reports = []
     found = classify("n1 n2 + n3", 5, probe=True, progress=lambda done, total: reports.append((done, total)))

@@ -9,6 +9,7 @@ import pytest
 from modgrok.answers import probe as probing
 from modgrok.explorer import tasks
 from modgrok.reproduction.item import Effort, implementation
+from modgrok.training import presets
 
 PLACES = {"runs": "runs", "tables": "tables", "census": "", "job": "a job"}
 
@@ -24,7 +25,7 @@ def emit(told):
 
 
 def test_a_probe_on_the_page_is_that_of_the_command_line(monkeypatch, told, emit):
-    monkeypatch.setattr(probing, "STEPS", 4)
+    monkeypatch.setitem(presets.DEFAULTS, "steps", 4)
     monkeypatch.setattr(probing, "SEGMENT", 2)
     found = tasks.probe(PLACES | {"expression": "n1 n2", "mod": 7, "fraction": "0.6"}, emit, lambda: False)
     theirs = probing.probe_function(tasks.asked_function(PLACES | {"expression": "n1 n2", "mod": 7}), fraction=0.6)

@@ -5,13 +5,16 @@ import pytest
 
 from modgrok.algebra.function import read_function
 from modgrok.answers import probe as probing
+from modgrok.answers.classifying import classify, is_quick
 from modgrok.answers.probe import probe_function
 from modgrok.censuses.families import expression_values
+from modgrok.training import presets
 
 
 @pytest.fixture
 def short(monkeypatch):
-    monkeypatch.setattr(probing, "STEPS", 2)
+    monkeypatch.setitem(presets.DEFAULTS, "steps", 2)
+    monkeypatch.setitem(presets.OF_MODEL["transformer"], "steps", 2)
     monkeypatch.setattr(probing, "SEGMENT", 2)
 
 
@@ -26,6 +29,31 @@ def test_probes_where_the_law_was_not_measured_say_what_they_measured_and_why_th
         assert found.train_loss > 0 and 0 <= found.test_accuracy <= 1
         assert found.summary().startswith("a network of width 500 got ")
         assert f"stands for is not known: {found.expected.reason}" in found.summary()
+
+
+@pytest.mark.parametrize(
+    "model, called", [("mlp", "an MLP of width 256"), ("transformer", "a transformer of width 128")]
+)
+def test_who_asks_about_another_model_gets_a_probe_of_that_model(short, model, called):
+    """Once an x² network was trained, and compared with what is expected of the other."""
+    found = classify("n1 n2 + n1^2", 3, model=model, probe=True)
+    assert (found.probe.model, found.probe.to_json()["model"]) == (model, model)
+    assert f"probe: {called} got " in found.explain()
+    assert f"the law was measured with model power, not {model}" in found.probe.expected.reason
+
+
+def test_where_no_cell_is_left_to_test_a_probe_is_trained_only_if_it_is_asked_for(short):
+    alone = read_function(lambda a, b: 5 if (a, b) == (3, 4) else None, 7)
+    assert classify(alone).probe is None and not classify(alone).outlook.advice
+    found = classify(alone, probe=True)
+    assert found.probe.test_accuracy is None and found.outlook.outcome == "unknown"
+    assert found.probe.summary().startswith("a network of width 500 had no unseen cell to be tested on after 2 steps")
+
+
+def test_by_itself_a_probe_is_trained_where_it_takes_seconds_alone():
+    few, many = (read_function(np.indices((side, side + 1)).sum(axis=0) % 2) for side in (38, 95))
+    assert is_quick(few, 0.5, "power") and is_quick(few, 0.5, "mlp") and not is_quick(few, 0.5, "transformer")
+    assert is_quick(many, 0.4, "power") and not is_quick(many, 0.5, "power") and not is_quick(many, 0.4, "mlp")
 
 
 def test_a_table_too_large_is_not_trained_on():

@@ -128,7 +128,7 @@ def test_outlooks_of_any_numbers_say_nothing_that_excludes_another(answers):
         numbers = (float(value), float(low), float(high)) if rng.random() < 0.6 else (None, None, None)
         expected, fraction = Expectation(*numbers, "why", "table"), float(rng.choice([0.05, 0.1, 0.3, 0.5, 0.9]))
         reached = float(rng.choice([0.0, rng.random(), 0.99, 1.0]))
-        probe = Probe(Expectation(None, None, None, "", "probe"), 0.01, reached, 500, 1000, fraction, 1.0)
+        probe = Probe(Expectation(None, None, None, "", "probe"), 0.01, reached, "power", 500, 1000, fraction, 1.0)
         share = float(rng.choice([0.1, 0.1 + 0.8 * rng.random(), fraction]))
         ahead = outlook(
             expected, share if rng.random() < 0.7 else None, fraction, probe if rng.random() < 0.5 else None

@@ -15,7 +15,15 @@ from modgrok.answers.probe import Probe
 from modgrok.base.errors import InputError
 from modgrok.figures.shares import curve_figure
 from modgrok.loss_law.expectation import Expectation, not_covered
-from modgrok.loss_law.from_table import MODEL_NAMES, TableFacts, expected_by, expected_from_table, facts_of, table_law
+from modgrok.loss_law.from_table import (
+    FEW_SIDES,
+    MODEL_NAMES,
+    TableFacts,
+    expected_by,
+    expected_from_table,
+    facts_of,
+    table_law,
+)
 from modgrok.loss_law.share_curve import SHARES, ShareCurve, first_share, share_curve
 from modgrok.separable.measures.completion import completion, vote
 from studies import table_law as fit
@@ -98,6 +106,7 @@ def test_unknown_cells_count_as_cells_that_are_not_seen():
     "table, values, fraction, model, reason",
     [
         (np.zeros((9, 9), int), 9, 0.5, "power", "this one is constant"),
+        (np.diag(np.arange(10))[1:, 1:] - 1, 9, 0.5, "power", "no known cells tell on what this one depends"),
         (np.arange(9)[None, :], 9, 0.5, "power", "depends on one variable"),
         (np.array([[0, 1], [1, 0]]), 2, 0.5, "power", "here the modulus is 2"),
         (SUM[:, :9], 23, 0.5, "power", "rows, columns and values differ in number"),
@@ -158,6 +167,11 @@ def test_the_trainings_of_the_law_are_those_of_the_censuses_at_default_settings(
     assert counts == {model: found.networks for model, found in table_law().models.items()}
     assert data.facts.side.min() == table_law().side_range[0] and data.facts.side.max() == table_law().side_range[1]
     assert np.isfinite(np.stack([np.asarray(column, float) for column in data.facts])).all()
+    for model, span in FEW_SIDES.items():
+        sides = data.facts.side[data.about["model"] == model]
+        assert span == (sides.min(), sides.max())
+        reason = expected_from_table(SUM, 23, fraction=0.5, model=model).reason
+        assert f"s at the default settings on tables of {span[0]} to {span[1]} rows;" in reason
 
 
 # ------------------------------------------------------------------------------------------------ the answer
@@ -178,6 +192,8 @@ def test_the_curve_of_a_sum_rises_and_says_from_where(tmp_path):
     drawn = [line.get_xydata() for line in figure.axes[0].lines]
     assert is_drawn(figure)
     assert any(len(points) == len(SHARES) and np.allclose(points[:, 1], values) for points in drawn)
+    legend = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert ", ".join(legend[2:]) == curve.text, "what the two marks are, as the sentence has it"
     assert share_curve(RANDOM, 23).text.startswith("at no share half of the rest: ")
 
 
@@ -201,7 +217,10 @@ def test_a_probe_is_trained_where_nothing_else_is_known_and_it_is_quick():
 
 
 def test_a_probe_does_not_speak_where_the_law_does():
-    told, reached = Expectation(0.9, 0.8, 1.0, "", "table"), Probe(not_covered("", "probe"), 0.1, 0.5, 1, 1, 0.5, 0.1)
+    told, reached = (
+        Expectation(0.9, 0.8, 1.0, "", "table"),
+        Probe(not_covered("", "probe"), 0.1, 0.5, "power", 1, 1, 0.5, 0.1),
+    )
     assert outlook(told, None, 0.5, reached).outcome == "most"
     assert outlook(not_covered("far", "table"), None, 0.5, reached).outcome == "probed"
     curve = ShareCurve((0.5,), (told,), 0.5, None)

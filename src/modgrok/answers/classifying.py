@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -37,9 +37,11 @@ LONGEST_SENTENCE = 120
 LARGEST_SYMMETRIC = 1 << 14
 """Cells of a table whose symmetries are looked for, which takes as many steps as its cells have pairs."""
 LARGEST_MEASURED = 64
-"""Side of a table whose complexity is measured, which takes a second, where it is not known in closed form."""
-PROBE_WORK = 30_000
-"""Trained cells times values up to which a probe takes a few seconds, and is trained where nothing else is known."""
+"""Values, and root of the cells, of a table whose complexity is measured, which takes a second, where it is not known
+in closed form."""
+PROBE_WORK, PROBE_CELLS = 30_000, {"power": 4_000, "mlp": 800, "transformer": 0}
+"""Trained cells times values, and trained cells, up to which a probe takes a few seconds, and is trained where nothing
+else is known. The 3,000 steps of a transformer take longer of any table."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,11 +190,11 @@ def classify(
         effort: how hard to try before the verdict is "unknown": counted in steps, not in seconds, so that the answer is
             the same on every machine. 1 is meant to be seconds of one core, whatever the shape; 10 ten times as much.
         model: the network that would be trained: "power" (two layers, x²), "mlp" or "transformer".
-        probe: whether to train one small network too, and to read what its training loss says; if not given, where
-            nothing else is known and it takes a few seconds.
+        probe: whether to train one network of that model too, and to read what its training loss says; if not given,
+            where nothing else is known and it takes a few seconds.
         curve: whether to tell what is expected at other shares of the table, too.
         expect: whether to say what test accuracy to expect, which takes a second where a table has a hundred rows.
-        measure: whether to tell the complexity r of the table too, up to 64 × 64 cells, or of any group.
+        measure: whether to tell the complexity r of the table too, up to 4,096 cells and 64 values, or of any group.
         progress: called while the probe trains and the curve is found.
 
     Returns:
@@ -226,8 +228,12 @@ def classify(
     share = enough(asked.table, asked.modulus, found) if model == "power" else None
     shares = share_curve(asked.table, asked.modulus, model, progress=progress) if curve else None
     ahead = outlook(expected, share, fraction, curve=shares)
-    if probe or (probe is None and ahead.outcome == "unknown" and model == "power" and is_quick(asked, fraction)):
-        trained = probe_function(asked, fraction=fraction, progress=progress)
+    if max(1, round(fraction * asked.known_cells)) == asked.known_cells:
+        ahead = replace(ahead, advice="")  # there is nothing to see for a probe: no known cell is left to test it on
+    elif probe is None:
+        probe = ahead.outcome == "unknown" and is_quick(asked, fraction, model)
+    if probe:
+        trained = probe_function(asked, fraction=fraction, model=model, progress=progress)
         ahead = outlook(expected, share, fraction, trained, shares)
     return Answer(
         answer=(
@@ -261,14 +267,15 @@ def measured(function: Function) -> Complexity | None:
     """How simple the table is, where it takes no more than a second to know."""
     if len(function.sizes) != 2 or max(*function.sizes, function.values) > LARGEST_COMPLEX:
         return None
-    small = max(*function.sizes, function.values) <= LARGEST_MEASURED
+    small = function.cells <= LARGEST_MEASURED**2 and function.values <= LARGEST_MEASURED
     return complexity_of(function) if small or group_ratio(function.table, function.values) is not None else None
 
 
-def is_quick(function: Function, fraction: float) -> bool:
+def is_quick(function: Function, fraction: float, model: str) -> bool:
     """Whether a probe takes a few seconds."""
     values = function.modulus or int(function.table.max()) + 1
-    return fraction * float((function.table >= 0).sum()) * values <= PROBE_WORK
+    trained = fraction * function.known_cells
+    return trained <= PROBE_CELLS[model] and trained * values <= PROBE_WORK
 
 
 def facts_of(witness: Witness | None) -> GroupFacts | None:

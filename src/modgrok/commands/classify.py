@@ -59,7 +59,8 @@ KEYS = {
     "fraction": "share of the table that a network would train on",
     "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
     "complexity": "of a table of two variables: r as `value`, in closed form where `is_exact`, beside that of a "
-    "`random` table of its size, and in `words`; `null` beyond 64 rows, unless the table is a group in disguise",
+    "`random` table of its size, and in `words`; `null` beyond 4,096 cells or 64 values, unless the table is a group "
+    "in disguise",
     "outlook": f"the decision behind the second string: `outcome` ({', '.join(LEADS)}), `because` (the reason) and "
     "`advice` (what to do, or empty)",
     "expected_accuracy": "expected test accuracy: `value`, and `low` and `high`, between which nine networks of ten "
@@ -71,7 +72,8 @@ KEYS = {
     "`null` where that was not measured, where 0.9 is not enough, or where the expected accuracy disagrees",
     "probe": "with --probe, or where nothing else is known and it takes seconds: the keys of `expected_accuracy`, with "
     "`source` `probe`, from the training loss of one small network; its `train_loss`, the `test_accuracy` that it "
-    "reached (both `null` for a table too large to train on), `width`, `steps`, `fraction`, `seconds`; or `null`",
+    "reached (both `null` for a table too large to train on, the latter where no cell is left to test), `model`, "
+    "`width`, `steps`, `fraction`, `seconds`; or `null`",
     "notes": "sentences on families that could not be decided as usual",
     "seconds": "time taken",
 }
@@ -119,8 +121,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--probe",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="also train one small network, and see how much it learns (by default where nothing else is known and it "
-        "takes a few seconds)",
+        help="also train one small network of that model, and see how much it learns (by default where nothing else is "
+        "known and it takes a few seconds)",
     )
 
 
@@ -129,9 +131,9 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
         function = answered(args)
     else:
         function = read_function(given_function(args, "classify"), args.mod, **structure_given(args), at_least=2)
-    deciding = line_every_few_seconds(console, lambda: f"deciding {function.title}")
+    waiting = line_every_few_seconds(console, lambda: f"classifying {function.title}")
     words = "probing" if args.probe else "expecting"
-    with progress_bar(console, words) if args.probe or args.curve else deciding as progress:
+    with progress_bar(console, words) if args.probe or args.curve else waiting as progress:
         answer = classify(
             function,
             fraction=args.fraction,

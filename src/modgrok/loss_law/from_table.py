@@ -5,7 +5,7 @@ What each reached on the cells that it had not seen is a function of few numbers
 table completes itself by a simple tensor and by a vote (`separable.measures.completion`), what equal rows and columns
 give away (`redundancy`, `permuted_redundancy`), what the commonest value does, its side, how many values it
 effectively takes, whether it is symmetric. The law is a mean of small networks from these numbers to three quantiles,
-each fitted without a quarter of the kinds: where they disagree the interval is wider, and where they disagree much
+each fitted without a sixth of the kinds: where they disagree the interval is wider, and where they disagree much
 there is no number. `studies.table_law` fits them, and measures the errors on kinds that were left out.
 """
 
@@ -32,6 +32,8 @@ from modgrok.separable.measures.complexity import entropy, permuted_redundancy
 FILE = "table_law.safetensors"
 MODEL_NAMES = {"power": "x² network", "mlp": "MLP", "transformer": "transformer"}
 """The architectures of which the law knows, as `train` calls them, and in words."""
+FEW_SIDES = {"mlp": (24, 43), "transformer": (24, 43)}
+"""Between which sides those were trained that have not been trained on all sides."""
 EDGE = 0.01
 """Shares are compared by their logits, which end here."""
 BEYOND, SLOPE = 0.02, 0.01
@@ -193,10 +195,11 @@ def expected_by(law: TableLaw, facts: TableFacts, model: str) -> Expectation:
             f"tables differ by {percent(apart, 0)} here, and {percent(known.reach, 0)} is the limit)",
             "table",
         )
+    sides = " on tables of {} to {} rows".format(*FEW_SIDES[model]) if model in FEW_SIDES else ""
     reason = (
         f"from how well such a part of the table tells the rest, by {known.networks:,} trainings of "
-        f"{MODEL_NAMES[model]}s at the default settings; on kinds of tables that it had not seen this law was off by "
-        f"{percent(known.error['kinds'], 0)} of the cells"
+        f"{MODEL_NAMES[model]}s at the default settings{sides}; on kinds of tables that it had not seen this law was "
+        f"off by {percent(known.error['kinds'], 0)} of the cells"
     )
     ends = float(np.floor(100 * low + ROUNDING)) / 100, float(np.ceil(100 * high - ROUNDING)) / 100
     return Expectation(round(value, 4), *ends, reason, "table")
@@ -223,8 +226,10 @@ def why_no_table(
     seen = fraction * known / table.size
     if table.ndim > 2:
         this = f"this one has {table.ndim} variables"
+    elif np.ptp(table[table >= 0]) == 0:
+        this = "this one is constant"
     elif len(dependent) < 2:
-        this = "this one depends on one variable" if dependent else "this one is constant"
+        this = "this one depends on one variable" if dependent else "no known cells tell on what this one depends"
     elif values is None or table.shape != (values, values):
         this = "here rows, columns and values differ in number"
     elif not low <= values <= high:
