@@ -84,10 +84,7 @@ class FamilyVerdict(Result):
 
 @dataclass(frozen=True, repr=False)
 class Classification(Result):
-    """The decision about a table: every family that was tried, and the table's redundancy at a training fraction.
-
-    For the redundancy an unknown cell is a value of its own.
-    """
+    """The decision about a table: every family that was tried, and the table's redundancy at a training fraction."""
 
     modulus: int | None
     fraction: float

@@ -26,8 +26,16 @@ def twin_classes(table: Int[np.ndarray, "p ..."]) -> Int[np.ndarray, "p ..."]:
 
 
 def redundancy(table: Int[np.ndarray, "p ..."], fraction: float) -> float:
-    """The expected share of test cells with a twin in a random training set of `fraction` of the cells."""
-    return answered_share(twin_classes(table), fraction)
+    """The expected share of test cells with a twin in a random training set of `fraction` of the cells.
+
+    Unknown cells, which are negative, are in neither; rows are equal where they are unknown alike. 0 of a table whose
+    known cells are too few for both.
+    """
+    known = table >= 0
+    cells = int(known.sum())
+    if cells < table.size and not 0 < round(fraction * cells) < cells:
+        return 0.0
+    return answered_share(twin_classes(table)[known], fraction)
 
 
 def twins_and_guesses(redundancy: float, modulus: int) -> float:
