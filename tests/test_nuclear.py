@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import modgrok as mg
 from modgrok.algebra.representations import real_irreducibles
 from modgrok.answers.complexity import estimated_random, random_ratio
 from modgrok.base.errors import InputError
+from modgrok.separable.measures import nuclear_bounds
 from modgrok.separable.measures.completion import completed, completion, guesses
 from modgrok.separable.measures.nuclear import OneHot, estimate
 from modgrok.separable.measures.nuclear_bounds import (
@@ -74,6 +76,28 @@ def test_a_spectral_bound_is_above_what_any_vectors_reach():
         assert np.linalg.norm(np.einsum("abq,a,b->q", y, u, v)) <= bound
 
 
+def test_a_spectral_bound_is_the_best_of_the_mixtures_written_out():
+    """M and M', with a and a' exchanged, as matrices over pairs; fewer pairs than steps, so that Lanczos is exact."""
+    y = np.random.default_rng(2).standard_normal((6, 5, 7))
+    pairs = np.einsum("abq,cdq->abcd", y, y)
+    plain, exchanged = (m.reshape(30, 30) for m in (pairs, pairs.transpose(2, 1, 0, 3)))
+    largest = [np.linalg.eigvalsh(share * plain + (1 - share) * exchanged)[-1] for share in (0, 0.25, 0.5)]
+    unfolded = [np.linalg.norm(np.moveaxis(y, k, 0).reshape(y.shape[k], -1), 2) for k in range(3)]
+    assert spectral_bound(y) == pytest.approx(min(*unfolded, *np.sqrt(largest)))
+    assert spectral_bound(y) < 0.99 * min(unfolded)
+
+
+def test_bounds_are_computed_in_one_thread(monkeypatch):
+    """Two threads of a busy machine wait for each other, minutes at a hundred rows."""
+    entered = []
+    monkeypatch.setattr(nuclear_bounds, "in_one_thread", lambda: nullcontext(entered.append(1)))
+    tensor = OneHot(sums(7), 7)
+    found = estimate(tensor)
+    lower_bound(tensor, found)
+    upper_bound(tensor, found)
+    assert len(entered) == 2
+
+
 def test_a_largest_eigenvalue_is_not_above_its_bound():
     rng = np.random.default_rng(1)
     for size in (12, 100):
@@ -101,6 +125,24 @@ def test_unknown_cells_never_cost_more():
     found = mg.complexity(lambda a, b: None if hidden[a, b] else int(table[a, b]), mod=11, bounds=True)
     whole = (1 + 10 * ROOT) / 11
     assert not found.exact and found.lower <= found.value <= whole * 1.01 and found.upper >= found.lower
+
+
+def test_a_random_table_with_unknown_cells_is_held_against_one_with_the_same_cells_unknown():
+    """Once it was held against a whole one, and 'nearer to a sum'."""
+    rng = np.random.default_rng(3)
+    hidden, noise = rng.random((23, 23)) < 0.4, rng.integers(0, 23, (23, 23))
+    found = mg.complexity(lambda a, b: None if hidden[a, b] else int(noise[a, b]), mod=23)
+    assert found.words.endswith(": nearly a random table") and found.random < 0.85 * random_ratio(23, 23, 23)
+    assert mg.complexity(lambda a, b: None if hidden[a, b] else (a + b) % 23, mod=23).words.endswith(
+        "as simple as a sum"
+    )
+
+
+def test_classify_tells_the_complexity_of_a_long_table_of_few_cells():
+    a, b = np.indices((100, 12))
+    told = mg.classify((3 * a + b) % 12, probe=False).complexity
+    assert told.value == mg.complexity((3 * a + b) % 12).value and told.words.endswith("as simple as a sum")
+    assert mg.classify(np.indices((100, 100)).sum(axis=0) // 90, probe=False).complexity is None
 
 
 def test_a_dense_tensor_has_a_one_for_each_known_cell():
