@@ -93,7 +93,7 @@ def complexity(
         mod: the modulus, where the expression does not name it.
         group: the group that a word such as "a b" has its values in.
         field: the number of elements of the field that an expression has its values in.
-        bounds: whether to bound the number from both sides too, which takes three times as long in all at 64 rows, and
+        bounds: whether to bound the number from both sides too, which takes four times as long in all at 64 rows, and
             ten times at 113. Everything is computed by one core of the processor, never by a GPU.
 
     Returns:
