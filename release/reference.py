@@ -1,7 +1,6 @@
 """The page docs/commands.md, made from the commands themselves: python release/reference.py > docs/commands.md
 
-Words, options and defaults come from each command's parser, the JSON keys from its constant KEYS: a mapping from each
-key to its meaning, or, for a command with several actions, from each action to such a mapping.
+Words, options and defaults come from each command's parser, the JSON keys from `json_keys`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,8 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from typing import Any
+
+from json_keys import KEYS
 
 from modgrok.cli import wrapped
 from modgrok.commands import COMMANDS, EXAMPLES
@@ -57,7 +57,7 @@ PAGES = {
 
 def keys_of(command: str) -> dict[str, Keys]:
     """The JSON keys of each action of a command; a command without actions has one, with no name."""
-    keys: Any = import_module(f"modgrok.commands.{command}").KEYS
+    keys = KEYS[command]
     several = any(isinstance(meaning, Mapping) for meaning in keys.values())
     return dict(keys) if several else {"": keys}
 

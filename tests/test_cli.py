@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from cases import REFUSED_BY_PAPER, REFUSED_EXPRESSIONS, REFUSED_TASKS
+from json_keys import KEYS
 from rich.console import Console
 from streams import said
 
@@ -20,7 +21,6 @@ from modgrok.base import progress
 from modgrok.base.errors import InputError
 from modgrok.base.printing import console, facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands import compile as compile_command
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 
 SUM = ("compile", "n1 + 2n2", "--mod", "11", "--method", "paper", "--add-width", "300")
@@ -79,7 +79,7 @@ def test_compile_prints_the_documented_object(modgrok):
     assert result["settings"]["mul_width"] == 500 and result["files"] == [] and result["proof"]["holds"]
     assert (result["model"], result["dtype"], result["notes"]) == ("circuit", "float32", [])
     assert isinstance(result["seconds"], float) and result["seconds"] > 0
-    assert set(result) == set(compile_command.KEYS)
+    assert set(result) == set(KEYS["compile"])
 
 
 def test_a_network_goes_through_compile_verify_and_predict(modgrok):

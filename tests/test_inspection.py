@@ -10,6 +10,7 @@ import optax
 import pyarrow.parquet as pq
 import pytest
 from analytic import network_of, product_expert, sum_expert
+from json_keys import KEYS
 from rich.console import Console
 
 from modgrok.algebra.function import read_function
@@ -328,7 +329,7 @@ def test_the_command_writes_figures_neurons_and_the_snapped_network(tmp_path):
     console = Console(file=StringIO(), width=100)
     found = command.run(parser.parse_args([str(tmp_path / "run")]), console)
     result = plain(found.to_json())
-    assert set(result) == set(command.KEYS)
+    assert set(result) == set(KEYS["inspect"])
     folder = tmp_path / "run" / "inspection"
     figures = {f"{name}.{kind}" for name in FIGURES for kind in ("png", "svg")}
     assert {path.name for path in folder.iterdir()} == figures | {"neurons.parquet", "snapped.safetensors"}

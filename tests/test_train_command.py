@@ -6,6 +6,7 @@ import signal
 from math import isnan
 
 import pytest
+from json_keys import KEYS
 from rich.console import Console
 
 from modgrok import cli
@@ -56,7 +57,7 @@ def test_every_setting_is_a_flag(tmp_path):
 def test_the_result_has_the_documented_keys_and_the_figure_is_drawn(tmp_path, capsys):
     run = call(train, *SMALL, "--out", str(tmp_path / "run"))
     result = run.to_json()
-    assert set(result) == set(train.RUN_KEYS)
+    assert set(result) == set(KEYS["train"]["EXPRESSION"])
     assert list(result["final"]) == list(Metrics._fields)
     assert json.loads(json.dumps(result, allow_nan=False)) == result
     assert result["folder"] == str(tmp_path / "run") and train.exit_code(run) == 0

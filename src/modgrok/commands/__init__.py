@@ -1,7 +1,4 @@
-"""One module per command: `add_arguments`, `run` (calls a verb and returns its result), `show` (prints it), and KEYS.
-
-KEYS maps each key of the JSON object to its meaning; where a command has several actions, each of them to such a map.
-"""
+"""One module per command: `add_arguments`, `run` (calls a verb and returns its result), and `show` (prints it)."""
 
 COMMANDS = {
     "compile": "write down the weights of a network for a polynomial, and check it on every input",
@@ -55,10 +52,3 @@ EXAMPLES = {
 }
 """A first call of every command, which ends its --help. Each finds what those before it wrote; `make release-check`
 runs all of them from the wheel (release/wheels.py)."""
-
-PROVENANCE_KEY = {
-    "provenance": "where the result comes from, one object for each call that computed part of it: `version` (or "
-    "`unknown`), `commit`, `changed`, `command`, `settings`, `libraries`, `device`, `processor`, `cores`, `date`, "
-    "`seconds`, `code_of`, `code_digest`, `data_digest` (docs/report.md)"
-}
-"""What commands say of the key under which results have it."""

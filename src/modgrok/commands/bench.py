@@ -9,37 +9,11 @@ from rich.console import Console
 from rich.table import Table
 
 from modgrok.base.errors import InputError
-from modgrok.base.machine import Machine
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.speed import CensusBenchmark, bench_census
-from modgrok.commands import PROVENANCE_KEY
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
-from modgrok.training.bench import Benchmark, BenchSettings, Called, Case, CaseResult, Contender, bench
+from modgrok.training.bench import Benchmark, Case, CaseResult, bench
 
-SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY | PROVENANCE_KEY
-KEYS = {
-    "train": SHARED
-    | {
-        "settings": keys_in(BenchSettings, "how it was measured: "),
-        "cases": keys_in(CaseResult)
-        + keys_in(Contender, "; `contenders` by name, each with ")
-        + keys_in(Called, "; `called` by name, each with "),
-    },
-    "census": SHARED
-    | {
-        "plan": "what was trained, as in plan.json of a census",
-        "finished": "whether the time was enough for all of it",
-        "networks": "networks trained",
-        "programs": "different compiled programs",
-        "networks_per_second": "with everything counted: tables, compiling, training, writing",
-        "network_steps_per_second": "the same in steps of networks",
-        "teraflops": "useful TFLOP a second: six for each weight and each input of the training set",
-        "device_share": "share of the time spent on training steps, by this process's clock",
-        "kernel_share": "share of the time in which an NVIDIA GPU ran any kernel, from its driver; or `null`",
-        "seconds_to_first_part": "time until the first networks were trained, with tables and compiling",
-    },
-}
 EPILOG = """\
 what it times:
   train     modgrok's training; in a clone of the repository, plain JAX and PyTorch loops too

@@ -19,13 +19,10 @@ from modgrok.base.repository import study
 from modgrok.base.results import Result, plain
 from modgrok.censuses.annotation import annotate
 from modgrok.censuses.fitting import LawFit, fit
-from modgrok.censuses.law_check import FamilyErrors, NormalisationError, SettingErrors
-from modgrok.censuses.outcomes import FamilyAccuracy, PredictorError
 from modgrok.censuses.querying import QueryResult, query
 from modgrok.censuses.reporting import report
 from modgrok.censuses.runner import census
-from modgrok.commands import PROVENANCE_KEY
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in, say
+from modgrok.commands.common import say
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.engine import PartReport
 
@@ -52,64 +49,6 @@ what it does:
               measured step
 (*) only in a clone of the repository, which has the study behind this law
 """
-
-SHARED = {"folder": "of the census"} | FILES_KEY | SECONDS_KEY
-LAW = {
-    "evaluated": "networks that the errors are taken over: at the last step, with a test set, where the law applies",
-    "networks_left_out": "those where it does not apply: random tables cost nothing to memorise, or too little data",
-    "error_own_curves": "mean absolute error of the law with a curve for each setting, cross-validated",
-    "error_one_curve": "the same with one curve for all settings",
-    "error_one_curve_half": "the same at half of the table; or `null`",
-    "error_left_out": "of one curve at the settings that are left out; or `null`",
-    "errors_held_out": "one object for each of `tables`, `families`, `moduli` and `widths` as `held_out`: `networks`, "
-    "`error`, and `error_by_group`, with one after the other held out",
-    "errors_by_normalisation": keys_in(NormalisationError),
-    "errors_by_setting": keys_in(SettingErrors),
-    "errors_by_family": keys_in(FamilyErrors),
-}
-WORDS = {"words": "how many networks grokked, in a sentence; empty for a slice"}
-KEYS = {
-    "PLAN": SHARED
-    | {
-        **WORDS,
-        "files": "the files that hold the rows",
-        "networks": "networks in the folder",
-        "planned": "networks of the plan",
-        "finished": "whether all networks that were asked for are there",
-        "networks_trained": "networks trained by this call",
-        "networks_per_second": "speed of this call; or `null`",
-        "device_share": "share of the training time in which the device took steps (the mean over devices); or `null`",
-    }
-    | PROVENANCE_KEY,
-    "annotate": SHARED | {"rows_total": "rows of the census", "rows_annotated": "those that had no annotations before"},
-    "report": SHARED
-    | {
-        **WORDS,
-        "networks": "networks of the census",
-        "tables": "tables of the census",
-        "steps": "the last step, which the report is about",
-    }
-    | LAW
-    | PROVENANCE_KEY
-    | {
-        "accuracy_by_family": keys_in(FamilyAccuracy, "at half of the table, one object for each: "),
-        "verdicts": "one object for each `verdict`: `networks`, and by `outcomes` how many of them came to each",
-        "surprises": "tables in the class that were not learned, and outside it that were: `networks`, `tables`, and "
-        "the strongest as `shown`",
-        "predictors": keys_in(PredictorError, "what tells the accuracy, best first: "),
-    },
-    "fit": SHARED | LAW | PROVENANCE_KEY,
-    "fractions": SHARED
-    | {
-        "made_by": "the command",
-        "modulus_range": "the least and the largest",
-        "fraction_range": "the least and the largest",
-        "kinds": "by kind of function: `networks`, `weights` of the law, `by_modulus` (those of p and f alone), and "
-        "how well they hold on moduli held out: `misjudged`, `misjudged_by_modulus`, `edge_error`",
-    },
-    "query": {"folder": "of the census", "column_names": "of the answer", "rows": "its rows, one object each"}
-    | SECONDS_KEY,
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -8,16 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from modgrok.base.printing import text_table
-from modgrok.commands.common import FUNCTION_KEY, heading
+from modgrok.commands.common import heading
 from modgrok.separable.checking import Check, check
-
-KEYS = {
-    "holds": "whether the file claims something and all of it is proved",
-    **FUNCTION_KEY,
-    "claims": "one object for each claim: `family`, `verdict`, `group`, `outcome` (`proved`, `refuted`, `unreadable`, "
-    "`too much work` or `nothing claimed`), `reason`, `holds` (`null` for an `unknown`, which claims nothing)",
-    "seconds": "how long the work took",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

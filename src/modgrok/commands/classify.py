@@ -12,71 +12,21 @@ from rich.table import Table
 from modgrok.algebra.function import Function, from_table, read_function
 from modgrok.algebra.groups import group
 from modgrok.answers.classifying import Answer, classify
-from modgrok.answers.outlook import LEADS
 from modgrok.answers.wording import brief
 from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import line_every_few_seconds, progress_bar
-from modgrok.commands.common import FUNCTION_KEY, MODULUS_KEY, add_function, given_function, structure_given
+from modgrok.commands.common import add_function, given_function, structure_given
 from modgrok.inspection.wrapping import wrap
 from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
 from modgrok.separable.decision import EFFORT
-from modgrok.separable.verdict import FAMILIES, Witness, in_symbols
+from modgrok.separable.verdict import Witness, in_symbols
 
 SHOWN_ENTRIES = 24
 """How many entries of g1, g2 and h people see; --json has them all."""
-
-KEYS = {
-    "answer": "two strings: what the function is; whether a network will learn it, and from how much of the table",
-    "expression": "the function, in canonical spelling",
-    "variables": "names of the axes of its table",
-    **MODULUS_KEY,
-    **FUNCTION_KEY,
-    "verdict": "`in-class`, `not-in-class` or `unknown`",
-    "family": f"the first family that fits: {', '.join(f'`{name}`' for name in FAMILIES)}, or `null`; "
-    "`product-group` is additive over a group that is not cyclic, `group` is h(g1 · g2) over any finite group",
-    "group_order": "order of the group of that family: p, or p − 1 with an absorbing element; or `null`",
-    "witness": "of that family: `g1`, `g2` (… `gS`), lists of p elements with `null` for ∞; `h`, a list of "
-    "`group_order` values with `null` where free; `h_absorbing`, the value at ∞; of the family `group` also "
-    "`products`, the group's multiplication table, and `group_name` or `null`; or `null`",
-    "obstruction": "where no family fits: `kind` (of the first family) and `explanation` (of all); else `null`",
-    "families": "one object for each family that was tried: `family`, `verdict`, `group_order`, `absorbing`, "
-    "`witness`, `obstruction`, `excluded` (what an `unknown` rules out), `steps` (of search), `decided_by` (the "
-    "procedure that found the witness, or the kinds of the refutations; `null` where it is unknown), `proved`",
-    "predicted": "the value that the witness gives every cell of a table with unknown cells, as nested lists, -1 "
-    "where it gives none; `null` for a whole table, or without a witness",
-    "closed_form": "the sum or product behind the function, where it has a short one; or `null`",
-    "group_facts": "of the group of the family `group`: `group_name` or `null`, `group_order`, `is_abelian`, "
-    "`exponent`, `class_sizes`, `centre_factors` (orders of the cyclic factors of its centre), `commutator_name` and "
-    "`commutator_order` (of the subgroup that its commutators generate), `abelian_factors` (the same of the group but "
-    "for these), `element_orders` (pairs of an order and how many elements have it); or `null`",
-    "symmetries": "of a whole table of two variables and at most 16,384 cells: how many `shifts` (n1 + s, n2 + t) and, "
-    "modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency "
-    "pairs that the Fourier transform of its one-hot table needs; or `null`",
-    "fraction": "share of the table that a network would train on",
-    "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
-    "complexity": "of a table of two variables: r as `value`, in closed form where `is_exact`, beside that of a "
-    "`random` table of its size, and in `words`; `null` beyond 4,096 cells or 64 values, unless the table is a group "
-    "in disguise",
-    "outlook": f"the decision behind the second string: `outcome` ({', '.join(LEADS)}), `because` (the reason) and "
-    "`advice` (what to do, or empty)",
-    "expected_accuracy": "expected test accuracy: `value`, and `low` and `high`, between which nine networks of ten "
-    "lie (all `null` where no trainings are similar), `reason`, and `source` (`table`)",
-    "model": f"the network that would be trained: {', '.join(f'`{name}`' for name in MODEL_NAMES)}",
-    "curve": "with --curve: `shares`, and for each of them the keys of `expected_accuracy` as `expected`; `half` and "
-    "`whole`, the shares from which half of the unseen cells and 99 % of them are expected, or `null`; else `null`",
-    "enough": "for a function in the class, the share of the table from which half of all trainings reach 99 %; "
-    "`null` where that was not measured, where 0.9 is not enough, or where the expected accuracy disagrees",
-    "probe": "with --probe, or where nothing else is known and it takes seconds: the keys of `expected_accuracy`, with "
-    "`source` `probe`, from the training loss of one small network; its `train_loss`, the `test_accuracy` that it "
-    "reached (both `null` for a table too large to train on, the latter where no cell is left to test), `model`, "
-    "`width`, `steps`, `fraction`, `seconds`; or `null`",
-    "notes": "sentences on families that could not be decided as usual",
-    "seconds": "time taken",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

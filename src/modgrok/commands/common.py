@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -56,58 +56,11 @@ class CheckedNetwork(Result):
         return {**self.network.to_json(), **self.verification.to_json(), "files": files, "seconds": self.seconds}
 
 
-MODULUS_KEY = {"modulus": "p; `null` for a table whose variables and values differ in number"}
-FUNCTION_KEY = {
-    "function": "the function: `expression`, `name`, `variables`, `sizes`, `values`, `known_cells`, and "
-    "`digest`, a name for the content of its table"
-}
-NETWORK_KEYS = {
-    "expression": "the function in canonical spelling; for a table, its name",
-    **MODULUS_KEY,
-    "variables": "names of the inputs, in the order in which `predict` takes them",
-    "sizes": "how many values each variable has: p, except for tables",
-    "values": "how many values the function has: p, except for tables",
-    "method": "how it was made: `exact`, `paper`, `mix`, `trained`, `snapped`, or `wrapped` for others' networks",
-    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
-    "experts": "one object for each expert of a circuit: `kind` (`sum`, `product`, `squares`, "
-    "`remainders`, `relabel`, `separable`, `trained`; docs/exact.md explains them), "
-    "`text` (what it computes), `inputs` (names: variables, or `e1`, `e2`, … for experts), `width`, `group_order` (of "
-    "its cyclic group), `absorbing` (whether zero joins it), `frequencies`, `margin` and `beta` (inverse temperature) "
-    "where they are known, `own_accuracy` (on the expert's own table), `learned` (`task`, `fraction`, `task_accuracy` "
-    "of a trained expert)",
-    "width": "hidden neurons in all; in a transformer, the dimension of the residual stream",
-    "parameters": "weights in all",
-    "dtype": "`float32` or `float64`",
-    "proof": "what the kernel proved of these weights in this call: `holds` (right on every input), `rows_total`, "
-    "`right`, `wrong`, `undecided` (rounding may choose), `dtype`, `margin` (the smallest lead of the right answer), "
-    "`error_bound` (the most that rounding can change a logit), `method`; `null` where nothing is proved",
-    "unproved": "why there is no proof, or `null`",
-    "claimed": "whether the network's file claims to be proved; that is no proof",
-    "notes": "what the compiler had to change, in words",
-    "settings": "what it was made with",
-}
-VERIFICATION_KEYS = {
-    "accuracy": "share of the checked inputs that are right; ties are wrong",
-    "mse": "mean squared distance of the logits from the one-hot answer, over inputs and classes",
-    "min_margin": "smallest (correct logit − best wrong logit) over the checked inputs",
-    "rows_checked": "how many inputs were checked",
-    "rows_total": "inputs in the whole table",
-    "errors": "wrong answers",
-    "first_error": "the first input with a wrong answer, or `null`",
-}
-FILES_KEY = {"files": "paths of what was written"}
-SECONDS_KEY = {"seconds": "how long the work took"}
-CHECKED_KEYS = NETWORK_KEYS | VERIFICATION_KEYS | FILES_KEY | SECONDS_KEY
 FOREIGN = frozenset(SUFFIXES)
 SAID = ("function", "mod", "group", "field", "training", "equals", "activation", "heads")
 """Options that say what other people's files do not."""
 TABLES = ("rows", "runs", "tasks", "families", "claims", "experts", "cases", "items", "errors_by_setting")
 """Keys of JSON objects that list the rows of the table that a command prints."""
-
-
-def keys_in(kind: type, lead: str = "one object for each: ") -> str:
-    """What a key means that holds objects of a class: their own keys are its fields."""
-    return lead + ", ".join(f"`{field.name}`" for field in fields(kind))
 
 
 def add_function(parser: argparse.ArgumentParser, text: str) -> None:

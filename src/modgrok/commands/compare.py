@@ -9,15 +9,8 @@ from typing import Any
 from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
-from modgrok.commands.common import FILES_KEY, say
+from modgrok.commands.common import say
 from modgrok.training.run_list import Comparison, compare
-
-KEYS = {
-    "names": "names of the runs in this table: their folders, or the last parts of these",
-    "settings": "every setting in which they differ, and its value in each of the runs",
-    "numbers": "`step`, the metrics there (as `final` of `train`), `memorised_at`, `grokked_at` and `outcome`, of "
-    "each run",
-} | FILES_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, add_function, given_function, heading, structure_given
+from modgrok.commands.common import CheckedNetwork, add_function, given_function, heading, structure_given
 from modgrok.compiler.compiling import DTYPES, METHODS, ExactSettings, PaperSettings, compile
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.network import Network
@@ -22,8 +22,6 @@ WHOLE_ROWS, WHOLE_WORK = 1 << 20, 1 << 39
 """Tables of up to so many rows, and rows times weights, are checked whole after compiling; larger ones by a sample."""
 SAMPLE, SAMPLE_WORK = 100_000, 1 << 36
 SETTINGS = ("frequencies", "dtype", "mul_width", "add_width", "beta", "normalisation", "seed")
-
-KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

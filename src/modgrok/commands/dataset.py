@@ -10,18 +10,7 @@ from rich.console import Console
 from modgrok.base.printing import visible
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.dataset import Dataset, build_dataset
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, say
-
-KEYS = {
-    "folder": "that was written",
-    **FILES_KEY,
-    "configurations": "names that `load_dataset` takes",
-    "networks": "of all censuses",
-    "rows_total": "measurements of networks, of all censuses",
-    "tables": "that networks were trained on, each counted once",
-    "bytes_total": "of all files",
-    **SECONDS_KEY,
-}
+from modgrok.commands.common import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

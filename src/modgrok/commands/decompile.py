@@ -10,38 +10,10 @@ from rich.console import Console
 from modgrok.base.printing import text_table
 from modgrok.base.progress import line_every_few_seconds
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, add_network, folder_beside, given_network, heading, say, say_how_read
+from modgrok.commands.common import add_network, folder_beside, given_network, heading, say, say_how_read
 from modgrok.inspection.decompiling import Decompiled
 from modgrok.recognition.recognising import Tried
 from modgrok.training.inspecting import decompile, write_decompiled
-
-KEYS = {
-    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
-    "modulus": "how many classes the network has",
-    "formula": "the formula of its answers; `null` where there is none",
-    "family": "where that was found: `sums`, `products`, `groups`, `polynomials of degree 2`, …",
-    "group": "over which group it is h(g1 · g2), where that is known",
-    "why": "why there is no formula, else `null`",
-    "share": "share of the inputs on which the formula is right",
-    "log10_chance": "a bound on the probability, as a power of ten, that random answers get so good a formula of the "
-    "family",
-    "tried": "for each family that was tried `family`, `formula` (its best), `right` (inputs on which it is), `needed` "
-    "(how many rule out chance; `null` where no number would), `counted` (the inputs that count: fewer than all where "
-    "the formula does not read every variable) and `log10_formulas` (how many formulas the family has)",
-    "wrong_rows": "numbers of the inputs on which the network differs from the formula",
-    "order": "the order of residues in which its waves are waves: `additive`, `multiplicative`, `witness`, or `group`",
-    "waves": "key frequencies, strongest first: `frequency`, `amplitude`, `share` (of the logits' variance), and over "
-    "groups `representation` (its kind and degree; `frequency` is then its number)",
-    "logits": "what the logits compute, as in `inspect`: `analytical_share`, `restricted_loss`, `excluded_loss`, …",
-    "neuron_waves": "an object for each hidden neuron: `layer`, `neuron`, `frequency` (or `representation`), "
-    "`left_over` (share of the neuron that its waves do not explain), and an amplitude and a phase for each part; "
-    "`null` where none are known",
-    "twin": "the closed-form network: `made_of` (`neurons` or `logits`), `width`, `wave_count`, `agreement` (share of "
-    "inputs on which both give the same answer), `original_errors`, `twin_errors`, `both_err`, `same_error` (inputs on "
-    "which both give the same wrong answer); `null` where there is none",
-    "no_twin": "why there is none, else `null`",
-    "paragraph": "all of it in words",
-} | FILES_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,12 +16,6 @@ from rich.text import Text
 
 from modgrok.explorer.serving import HERE, PORT, RUNS, Explored, explore
 
-KEYS = {
-    "address": "where it was served",
-    "folder": "folder of the runs; `null` for a public explorer",
-    "seconds": "how long it was served",
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(

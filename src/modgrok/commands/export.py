@@ -7,10 +7,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from modgrok.commands.common import FILES_KEY, MODULUS_KEY, say
+from modgrok.commands.common import say
 from modgrok.networks.export import FORMATS, Exported, export
-
-KEYS = {"expression": "of the network", **MODULUS_KEY, "format": "`onnx`, `torch` or `transformer-lens`", **FILES_KEY}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -14,7 +14,7 @@ from rich.table import Table
 from modgrok.base.printing import text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import FILES_KEY, MODULUS_KEY, add_network, folder_beside, given_network, say, say_how_read
+from modgrok.commands.common import add_network, folder_beside, given_network, say, say_how_read
 from modgrok.inspection.experts import statistics
 from modgrok.inspection.film import Film
 from modgrok.inspection.group_view import GroupView
@@ -25,56 +25,6 @@ from modgrok.training.inspecting import inspect, write_inspection
 
 MOST_REPRESENTATIONS = 12
 """That are shown, those with most of the logits first."""
-KEYS = {
-    "expression": "of the network",
-    **MODULUS_KEY,
-    "model": "`circuit`, `power`, `mlp`, `transformer`, or `logits` where nothing else is known",
-    "order": "the order of residues in which the weights are periodic: `additive`, `multiplicative`, `witness`, "
-    "`mixed` where experts differ, or `none` for a word in a group that is not cyclic",
-    "no_weights_view": "why the keys from `width` to `experts` are `null` or empty: the model is no circuit of "
-    "experts; else `null`",
-    "width": "hidden neurons",
-    "alive": "neurons that weight decay has left alive: squared norm over 10⁻³ of the largest",
-    "constant": "living neurons that act as a bias: the same for every residue",
-    "answer_zero": "living neurons whose readout is about the class of zero",
-    "ipr": "mean inverse participation ratio over all neurons",
-    "ipr_alive": "the same over the living ones",
-    "ipr_histogram": "`edges` and `counts` of the IPR of living neurons",
-    "common_frequency_share": "share of the living neurons whose blocks all have one frequency",
-    "phase_residual_median": "median of |Σψ_s − ψ_Q| in radians, over neurons that have phases",
-    "phase_residual_quantiles": "the same at 0.1, 0.5 and 0.9",
-    "neurons_with_phases": "how many neurons that is",
-    "power_explained": "mean share of squared weights that one cosine per block carries",
-    "frequencies_used": "how many frequencies living neurons have, over all experts",
-    "snapped": "`accuracy` of the network with one cosine per block, `accuracy_nonzero` where no input is zero, and "
-    "`rows_checked`",
-    "nearest_design": "of the last expert: `name`, `words`, `designs` (neurons per frequency they need), "
-    "`neurons_per_frequency`, `leakage`, `leakage_ratio`",
-    "experts": "the same keys for each expert, with `multipliers`, `offset`, `ipr_by_block` (mean IPR of each block, "
-    "`null` where no order makes it a wave) and `neurons_per_frequency`",
-    "logits": "what the logits compute (docs/inspect.md has the formulas): `order`, `why` (there is no analytical form "
-    "to compare with, or `null`), `group_order` (m), `rows_placed` and `classes` (how many have places), "
-    "`analytical_share`, `sum_share`, `noise_share`, `shares` by frequency, `key_frequencies`, `key_share`, "
-    "`loss` (its name), `full_loss`, `restricted_loss`, `excluded_loss` and `full_accuracy`, `restricted_accuracy`, "
-    "`excluded_accuracy` (each with `all`, and `train` and `test` where the split is known), `input_spectrum` (over "
-    "two inputs: `order`, shares `constant`, `one_input`, `sum`, `difference`, `other`, and the `strongest` pairs)",
-    "in_group": "of a word in a group (docs/group-networks.md has the formulas), else `null`: `name`, `group_order`, "
-    "`why` (nothing was measured, or `null`), `closed_form_share` of the logits' variance, `code_share` (on "
-    "functions of value and class with one representation in both), `word_share` (on all functions of these), "
-    "`rows_seen` (at how many inputs: random ones where all are too many), `noise_share`, `code_noise_share`, "
-    "`representations` (a list: `representation`, its number, `kind`, "
-    "`degree`, `kernel_order`, `logits_share`, `neurons` that use it), and of the neurons `neurons_alive`, "
-    "`one_representation_share`, `law_median`, `coset_share` and `coset_orders` (how many are constant on the "
-    "cosets of a subgroup of which order)",
-    "inside": "`order`, `spectra` of embedding and readout (share of power by frequency), `layers` (`neurons`, "
-    "`active`, `explained`, `one_frequency_share`, `neurons_per_frequency`) and `attention` (for each layer and head "
-    "the mean share for each token)",
-    "film": "over the steps of a training that kept its weights: `order`, `loss`, `key_frequencies` (of the trained "
-    "network), `measures` (columns `step`, `analytical_share`, `full_loss_all`, … `excluded_accuracy_test`, `ipr`, "
-    "`common_frequency_share`, `phase_residual_median`, `snapped_accuracy`), and `norm_per_frequency` (a list for each "
-    "step); else `null`. Of a word in a group that is not cyclic, representations stand in place of frequencies, the "
-    "analytical share is that on the closed form, and `measures` has `one_representation_share` and `law_median`, too",
-} | FILES_KEY
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,12 +13,10 @@ from rich.table import Table
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
 from modgrok.base.results import percent
-from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, heading
+from modgrok.commands.common import CheckedNetwork, heading
 from modgrok.networks.description import ExpertPlan
 from modgrok.networks.verification import verify
 from modgrok.training.mixture import TRAINED, MixSettings, mix
-
-KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,6 @@ from rich.text import Text
 from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table, text_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands import PROVENANCE_KEY
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.reproduction.registry import ITEMS
 
@@ -24,45 +23,6 @@ if TYPE_CHECKING:
 
 SHOWN = 5
 """Numbers of a claim that are printed where two reports differ."""
-
-KEYS = {
-    "ITEM": {
-        "item": "its name",
-        "title": "what it shows, in a line",
-        "settings": "what it was computed with",
-        "published": "what the paper says",
-        "measured": "what was found",
-        "verdict": "`reproduced`, `partly reproduced`, `differs`, `finding` (nothing was published) or `undecided`",
-        "why": "the verdict in a sentence",
-        "notes": "what else is to be said",
-        "columns": "keys of `rows` that are printed, and their headings",
-        "rows": "one object for each row of the table",
-        "further_tables": "tables after that one: `caption`, `columns`, `rows`",
-        "data": "what the figures are drawn from, such as learning curves",
-        "files": "paths of what was written",
-        "seconds": "how long it took",
-        **PROVENANCE_KEY,
-    },
-    "all": {
-        "item": "`all`",
-        "size": "`quick`, `standard` or `full`",
-        "items": "for each item `item`, `published`, `measured`, `verdict`, `why`, `seconds`, `files`, `provenance`, "
-        "and `reused`: whether an earlier result was taken",
-        "recorded": "for each recorded result `item`, `where`, `command`, `verdict`, `provenance`",
-        "differing": "items of which what was computed here and what was recorded have different verdicts",
-        "files": "the report as HTML and as Markdown",
-        "seconds": "how long it took",
-    },
-    "diff A B": {
-        "item": "`diff`",
-        "reports": "the two that were given",
-        "same": "whether every item that is in both has the same verdict in both; the exit code is 0 if so, else 1",
-        "claims": "for each item `item`, `claim`, `sides` (for each report `verdict`, `text`: what was measured, "
-        "`settings`, `provenance`; or `null`), `same_verdict` and `same_settings` (`null` where it is in one of them "
-        "alone), `numbers` (measured values that differ, by name: in the first, in the second) and `outcome`, in words",
-        "damaged": "results that were left out, and why",
-    },
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,24 +9,10 @@ from typing import Any
 from rich.console import Console
 
 from modgrok.base.results import Result
-from modgrok.commands.common import MODULUS_KEY, add_network, given_network, heading, say
+from modgrok.commands.common import add_network, given_network, heading, say
 from modgrok.networks.network import Network
 from modgrok.networks.predicting import Prediction, predict
 from modgrok.networks.verification import as_network
-
-KEYS = {
-    "expression": "of the network",
-    **MODULUS_KEY,
-    "variables": "names of the inputs",
-    "row": "the value of each input; in a group or a field, the number of the element",
-    "value": "the network's answer",
-    "expected": "the right answer, from integers or from the table; `null` where the table does not have it",
-    "row_names": "the same by name",
-    "value_name": "the answer by name",
-    "expected_name": "the right answer by name, or `null`",
-    "correct": "whether they agree, or `null`",
-    "margin": "correct logit − best wrong logit; where the right answer is not known, largest logit − next largest",
-}
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,14 +12,6 @@ from modgrok.base.printing import fits, print_table, text_table
 from modgrok.commands.common import heading, say
 from modgrok.training.run_list import HEADINGS, RunList, cells, runs
 
-KEYS = {
-    "folder": "the folder that was searched",
-    "runs": "one object for each run, the latest last: `folder`, `title` (the function in one phrase), `expression` "
-    "(in canonical spelling), `modulus`, `model`, `settings` (those that differ among these runs and are not what "
-    "suits the model), `state` (`running`, `finished` or `stopped`), `step`, `steps` (planned), `train_accuracy`, "
-    "`test_accuracy`, `outcome` (as in `train`, or `untrained`), `when` (of its last measurement)",
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, nargs="?", default=Path("runs"), help="where to look (default runs)")

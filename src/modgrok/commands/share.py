@@ -8,18 +8,8 @@ from pathlib import Path
 from rich.console import Console
 
 from modgrok.base.progress import line_every_few_seconds
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, add_structures, heading, say, structure_given
+from modgrok.commands.common import add_structures, heading, say, structure_given
 from modgrok.explorer.sharing import Shared, share
-
-KEYS = {
-    "kind": "what is on the page: `run`, `network` or `function`",
-    "title": "the function in one phrase",
-    "about": "the sentence at the top of the page",
-    "moments": "of its film: kept steps of the training; 0 or 1 where there is no film",
-    "page_bytes": "how large the page is",
-    **SECONDS_KEY,
-    **FILES_KEY,
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -9,31 +9,13 @@ from typing import Any
 from rich.console import Console
 
 from modgrok.base.printing import print_table, text_table
-from modgrok.commands import PROVENANCE_KEY
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, add_structures, given_function, say, say_read_as
+from modgrok.commands.common import add_structures, given_function, say, say_read_as
 from modgrok.experiments.elsewhere import WHERE
 from modgrok.experiments.sweep_plan import plan_of, read_values, within
 from modgrok.experiments.sweep_result import Sweep, cells, headings
 from modgrok.experiments.sweeps import default_folder, run_plan
 from modgrok.training.settings import SETTINGS
 
-KEYS = {
-    "folder": "where the sweep is",
-    "varied": "the settings that vary, and their values",
-    "seeds": "the seeds that every combination was trained with",
-    "rows": "one object for each training: `network` (its number), every setting, the last metrics (as `final` of "
-    "`train`), `memorised_at`, `grokked_at` and `outcome`",
-    "medians": "one object for each combination, over its seeds: `settings`, `networks` (how many), medians of "
-    "`test_accuracy`, `train_accuracy` and `test_loss`, `low` and `high` (half of the test accuracies lie between), "
-    "`grokked` (share of the seeds), `grokked_at` (median step, `null` where less than half grok), `network_numbers` "
-    "(of the rows)",
-    "best": "the one of these with the best median",
-    "words": "what was found, in words",
-    "compilations": "training programs compiled in this call: one for all settings that are traced",
-    **SECONDS_KEY,
-    **FILES_KEY,
-    **PROVENANCE_KEY,
-}
 EPILOG = """\
 A setting takes one value, several separated by commas (0.5,1,2), or a range:
 0.2:0.8:4 is four evenly spaced values, 0.001:0.1:8log is eight on a logarithmic

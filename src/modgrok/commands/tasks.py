@@ -10,11 +10,6 @@ from modgrok.algebra.known_tasks import TaskList, tasks
 from modgrok.base.printing import print_table, text_table
 from modgrok.commands.common import say
 
-KEYS = {
-    "tasks": "one object for each: `name` (give it in place of an expression), `number` (in the paper's list), "
-    "`expression`, `structure` (where it has its values) and `text` (both)"
-}
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (

@@ -14,8 +14,8 @@ from modgrok.answers.classifying import Answer, classify
 from modgrok.base import interrupts
 from modgrok.base.errors import InputError
 from modgrok.base.printing import visible
-from modgrok.commands import PROVENANCE_KEY, sweep
-from modgrok.commands.common import FILES_KEY, add_function, given_function, say, say_read_as, structure_given
+from modgrok.commands import sweep
+from modgrok.commands.common import add_function, given_function, say, say_read_as, structure_given
 from modgrok.experiments.sweep_plan import seeds_of
 from modgrok.experiments.sweep_result import Sweep
 from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
@@ -23,44 +23,14 @@ from modgrok.inspection.group_view import group_view
 from modgrok.inspection.order import group_of_word
 from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.training.config import TrainConfig
-from modgrok.training.diagnosis import ASKED, LARGEST_ASKED, OUTCOMES
+from modgrok.training.diagnosis import ASKED, LARGEST_ASKED
 from modgrok.training.ensemble import check_memory
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
 from modgrok.training.run import Run, draw_run
 from modgrok.training.run_folder import FIGURE, default_folder, load_config
 from modgrok.training.settings import REGISTRIES, SETTINGS
-from modgrok.training.steps import Metrics
 from modgrok.training.train import train_config
-
-RUN_KEYS = {
-    "config": "every setting of the training",
-    "folder": "where the run is",
-    "finished": "whether all steps were taken",
-    "reused": "whether the run had been finished before",
-    "step": "the last step",
-    "final": f"the metrics there: {', '.join(f'`{name}`' for name in Metrics._fields)}",
-    "memorised_at": "first measured step with 99 % of the training set right, or `null`",
-    "grokked_at": "first measured step with 99 % of the test set right, or `null`",
-    "order": "the order of residues in which the IPR is measured: `additive`, `multiplicative` or `witness`; `none` "
-    "for a word in a group that is not cyclic, which has no IPR",
-    "ipr_blocks": "the variables, and the readout, whose weights the IPR is the mean over",
-    "train_rows": "inputs in the training set",
-    "test_rows": "inputs in the test set",
-    "unknown_cells": "cells of a table whose values are not known; the network predicts them",
-    "seconds": "how long it trained, without compilation; of a run that was resumed, since then",
-    "steps_per_second": "in that time",
-    "device": "what it was trained on",
-    "diagnosis": f"how it ended: `outcome` ({', '.join(OUTCOMES)}), `because` (the likely cause), `advice`, and all of "
-    "it as `text`; `go_on_to`, the step to continue to if that is the advice, or `null`; `expectation`, the test "
-    "accuracy expected from the training loss alone, in words, or empty. `null` where Ctrl-C or SIGTERM stopped the "
-    "run before its first measurement",
-    "expected_accuracy": "the test accuracy expected from the training loss alone: `value`, `low`, `high`, `reason`, "
-    "`source`; the numbers are `null` where the loss law was not measured",
-    **PROVENANCE_KEY,
-} | FILES_KEY
-KEYS = {"EXPRESSION": RUN_KEYS, "EXPRESSION --seeds N": sweep.KEYS}
-
 
 LARGEST_SHOWN = 1 << 23
 """Logits of a word in a group that are looked at at the end of a training: a second or two."""

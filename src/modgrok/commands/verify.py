@@ -9,10 +9,8 @@ from rich.console import Console
 
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import CHECKED_KEYS, CheckedNetwork, add_network, given_network, heading, say_how_read
+from modgrok.commands.common import CheckedNetwork, add_network, given_network, heading, say_how_read
 from modgrok.networks.verification import as_network, verify
-
-KEYS = CHECKED_KEYS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -12,8 +12,6 @@ from modgrok.commands import train
 from modgrok.training.live import watch
 from modgrok.training.run import Run
 
-KEYS = train.RUN_KEYS
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="the folder of the run")

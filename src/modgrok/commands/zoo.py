@@ -10,32 +10,9 @@ from rich.console import Console
 from modgrok.base.errors import InputError
 from modgrok.base.printing import cell, print_table, text_table
 from modgrok.base.progress import progress_bar
-from modgrok.commands.common import SECONDS_KEY, say
+from modgrok.commands.common import say
 from modgrok.experiments.zoo import VARIABLE, Zoo, build_zoo, zoo
 from modgrok.experiments.zoo_score import ZooScore, zoo_score
-
-LISTED = {
-    "folder": "of the zoo",
-    "networks": "that are in it",
-    "rows": "one object for each: `name`, `kind`, `model`, `function`, `size`, `outcome` (`learned`, `partly` or "
-    "`memorised`), `accuracy` (on all rows), `test_accuracy`, `proved_accuracy` (what the kernel proved when it was "
-    "made, as its file says; or `null`)",
-}
-KEYS = {
-    "build": LISTED,
-    "list": LISTED,
-    "score": {
-        "folder": "of the zoo",
-        "networks": "that were asked about: those that learned or memorised",
-        "right": "answers that are right",
-        "score": "their share",
-        "networks_left_out": "those in between, which are not asked about",
-        "by_kind": "one object for each `model`, `kind` and `outcome`: `networks`, `right`",
-        "rows": "one object for each network: `name`, `kind`, `model`, `function`, `outcome`, `answered` (a function "
-        "was given), `right`",
-    }
-    | SECONDS_KEY,
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
