@@ -100,11 +100,3 @@ def write_snapshots(path: Path, snapshots: Snapshots) -> None:
 def snapshots_in(folder: Path) -> Snapshots:
     """The snapshots of the run in a folder; none where none were kept."""
     return SnapshotFile(folder / SNAPSHOTS) if (folder / SNAPSHOTS).exists() else {}
-
-
-def read_snapshots(folder: str | Path) -> Iterator[tuple[int, Network]]:
-    """Each step at which a run kept its network, and that network, in rising order."""
-    found = snapshots_in(Path(folder))
-    if not found:
-        raise InputError(f"{folder} has no {SNAPSHOTS}; train it again with snapshots: --snapshots {USUAL}")
-    yield from found.items()
