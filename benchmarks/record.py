@@ -16,13 +16,14 @@ import numpy as np
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.base.provenance import KEY, merged, places, read_made
 from modgrok.base.repository import study
+from modgrok.base.results import percent
 from modgrok.censuses import law_check as law, store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
-from modgrok.loss_law.fraction_law import fraction_law
-from modgrok.loss_law.from_table import table_law
-from modgrok.reproduction.item import ItemResult, Values, span
-from modgrok.reproduction.law import result_of as law_result
+from modgrok.loss_law.curve import Curve
+from modgrok.loss_law.fraction_law import FractionLaw, fraction_law
+from modgrok.loss_law.from_table import TableLaw, table_law
+from modgrok.reproduction.item import ItemResult, ItemTable, Values, Verdict, span
 from modgrok.reproduction.mathematics import FUNCTIONS, result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
 
@@ -31,6 +32,10 @@ PACKAGE = ROOT.parent / "src" / "modgrok" / "reproduction" / "recorded"
 CENSUS, RESULTS = ROOT / "census" / "large", ROOT / "results"
 ONE_IN = 25
 """Networks of the census of which one is drawn."""
+MODULI = (11, 31, 97)
+"""Where the table says how much is enough."""
+DRAWN = np.linspace(0, 1.15, 116)
+"""Ratios of odds at which the curve is drawn."""
 
 
 def rounded(value: Any) -> Any:
@@ -72,6 +77,71 @@ def census_law() -> ItemResult:
     report = read_json(CENSUS / "report" / "report.json")
     result = law_result(report, table_law(), fraction_law(), points, calibration().curve)
     return replace(result, provenance=store.stored(CENSUS).made())
+
+
+def law_result(census: Values, table: TableLaw, fraction: FractionLaw, points: Values, curve: Curve) -> ItemResult:
+    """From the report of a census (`modgrok.censuses.report`), its laws, and some of its networks to draw."""
+    by_loss = {each["held_out"]: each["error"] for each in census["errors_held_out"]}
+    of_networks = table.models["power"]  # a family of this census is one of the law's kinds of tables
+    by_table, coverage = (
+        {"tables": found["tables"], "families": found["kinds"]} for found in (of_networks.error, of_networks.coverage)
+    )
+    return ItemResult(
+        item="law",
+        title="Mean absolute error of the test accuracy that is expected, on what was held out from the fit",
+        settings={name: census[name] for name in ("networks", "tables", "steps", "evaluated")},
+        published={},
+        measured={"by_loss": by_loss, "by_table": by_table},
+        verdict=Verdict.FINDING,
+        notes=(
+            "Held out: all networks of a table, a family, a modulus or a width together. In their intervals: of the "
+            "expectations from a table alone; the interval is to hold nine in ten.",
+        ),
+        columns={
+            "held_out": "held out",
+            "by_loss": "from the training loss",
+            "by_table": "from the table alone",
+            "coverage": "in their intervals",
+        },
+        rows=[
+            {
+                "held_out": name,
+                "by_loss": error,
+                "by_table": by_table.get(name),
+                "coverage": percent(coverage.get(name), 0),
+            }
+            for name, error in by_loss.items()
+        ],
+        further_tables=(enough(fraction),),
+        data={"points": points, "curve": drawn_curve(curve)},
+    )
+
+
+def enough(law: FractionLaw) -> ItemTable:
+    """From which share of a table on functions of each kind grok."""
+    return ItemTable(
+        "How much of a table is enough: the share from which on half of the trainings of a function in the class grok; "
+        "and the share of trainings, on moduli held out, that did otherwise than the law says",
+        {"kind": "kind", "networks": "trainings"}
+        | {f"at {modulus}": f"modulo {modulus}" for modulus in MODULI}
+        | {"misjudged": "did otherwise"},
+        [
+            {
+                "kind": kind,
+                "networks": found.networks,
+                **{f"at {modulus}": percent(float(found.boundary(modulus)), 0) for modulus in MODULI},
+                "misjudged": percent(found.misjudged_by_modulus, 1),
+            }
+            for kind, found in law.kinds.items()
+        ],
+    )
+
+
+def drawn_curve(curve: Curve) -> dict[str, list[float]]:
+    """What is expected, and the interval, over ratios of odds."""
+    expected = [float(value) for value in curve.at(DRAWN)]
+    low, high = zip(*map(curve.interval, expected), strict=True)
+    return {"ratio": DRAWN.tolist(), "accuracy": expected, "low": list(low), "high": list(high)}
 
 
 SOURCES = {"mathematics": mathematics, "law": census_law}
