@@ -12,7 +12,7 @@ import pytest
 from modgrok.base.errors import InputError
 from modgrok.censuses import parts, runner, store
 from modgrok.censuses.plan import plan_from
-from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments import sweep_plan, sweeps
 from modgrok.experiments.part import train_part
 from modgrok.experiments.ray_workers import RayWorkers
 
@@ -54,7 +54,7 @@ def test_a_census_by_ray_has_the_same_rows_though_workers_are_killed(cluster, tm
 
 
 def test_a_sweep_by_ray_is_the_same_file(cluster, tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep_parts, "LARGEST_PART", 2)
+    monkeypatch.setattr(sweep_plan, "LARGEST_PART", 2)
     how = {"seeds": 3, "width": 8, "steps": 20, "weight_decay": [1, 5], "keep_weights": True}
     here, there = (
         sweeps.sweep("n1 n2", 5, out=tmp_path / name, ray=at, **how) for name, at in (("a", None), ("b", cluster))

@@ -17,9 +17,8 @@ from pictures import is_drawn
 import modgrok as mg
 from modgrok import cli
 from modgrok.base.errors import InputError
-from modgrok.experiments import sweep_parts, sweeps
-from modgrok.experiments.sweep_parts import groups_of
-from modgrok.experiments.sweep_plan import plan_of, read_values
+from modgrok.experiments import sweep_plan, sweeps
+from modgrok.experiments.sweep_plan import groups_of, plan_of, read_values
 from modgrok.experiments.sweep_result import Median, cells, headings
 from modgrok.training.ensemble import PROGRAMS
 
@@ -32,7 +31,7 @@ def unbroken(tmp_path_factory):
     """Six networks in two parts."""
     folder = tmp_path_factory.mktemp("sweep") / "unbroken"
     with pytest.MonkeyPatch.context() as patch, jax.numpy_rank_promotion("raise"):
-        patch.setattr(sweep_parts, "LARGEST_PART", 4)
+        patch.setattr(sweep_plan, "LARGEST_PART", 4)
         PROGRAMS[False][0].clear_cache()  # what other files compiled does not count
         return mg.sweep("n1 n2", **SMALL, weight_decay=[1, 5], seeds=3, out=folder)
 
@@ -46,7 +45,7 @@ def test_every_combination_is_trained_with_every_seed(unbroken):
 
 
 def test_a_part_that_is_not_full_is_filled_up(unbroken, monkeypatch):
-    monkeypatch.setattr(sweep_parts, "LARGEST_PART", 4)
+    monkeypatch.setattr(sweep_plan, "LARGEST_PART", 4)
     found = mg.sweep("n1 n2", **SMALL, weight_decay=5.0, seeds=5)
     assert found.compilations == 0, "its parts of three and two are of the same size"
     assert [row["seed"] for row in found.rows] == [0, 1, 2, 3, 4]
@@ -83,14 +82,14 @@ KILLED = """
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments import sweep_plan, sweeps
 
 def progress(done, total):
     print(done, flush=True)
     if done > 3 * 30:
         sys.stdin.read()  # until it is killed
 
-sweep_parts.LARGEST_PART = 4
+sweep_plan.LARGEST_PART = 4
 sweeps.progress_bar = lambda console, what: nullcontext(progress)
 sweeps.sweep("n1 n2", 7, seeds=3, width=16, steps=30, weight_decay=[1, 5], out=sys.argv[1], live=True)
 """

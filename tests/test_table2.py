@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from modgrok.experiments import sweep_parts, sweeps
+from modgrok.experiments import sweep_plan, sweeps
 from modgrok.reproduction import table2
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 from modgrok.training.config import TrainConfig, ensemble_of
@@ -57,7 +57,7 @@ def test_the_recorded_run_at_full_settings():
 def small(monkeypatch):
     monkeypatch.setattr(table2, "WIDTH", 16)
     monkeypatch.setattr(table2, "QUICK_STEPS", 4)
-    monkeypatch.setattr(sweep_parts, "LARGEST_PART", 1)
+    monkeypatch.setattr(sweep_plan, "LARGEST_PART", 1)
     rows = [row for row in table2.PUBLISHED if row.modulus == 23][:2]
     odd = next(row for row in table2.PUBLISHED if row.test_accuracy == 0.7232)
     monkeypatch.setattr(table2, "PUBLISHED", (*rows, odd))

@@ -11,19 +11,14 @@ from rich.console import Console
 from modgrok.base.printing import print_table, text_table
 from modgrok.commands.common import add_structures, given_function, say, say_read_as
 from modgrok.experiments.elsewhere import WHERE
-from modgrok.experiments.sweep_plan import plan_of, read_values, within
+from modgrok.experiments.sweep_plan import SWEPT, plan_of, read_values, within
 from modgrok.experiments.sweep_result import Sweep, cells, headings
 from modgrok.experiments.sweeps import default_folder, run_plan
-from modgrok.training.settings import SETTINGS
 
 EPILOG = """\
 A setting takes one value, several separated by commas (0.5,1,2), or a range:
 0.2:0.8:4 is four evenly spaced values, 0.001:0.1:8log is eight on a logarithmic
 scale. A sweep that was stopped goes on when the command is called again."""
-
-
-SWEPT = [each for each in SETTINGS.values() if each.name != "snapshots"]
-"""Settings that may vary; a film is made of a single run."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mod", metavar="VALUES", help="the modulus, for example 97, or several")
     add_structures(parser)
     parser.add_argument("--table", type=Path, metavar="FILE", help="a table of values instead: .csv, .npy or .parquet")
-    for each in SWEPT:
+    for each in SWEPT.values():
         parser.add_argument(each.flag, metavar="VALUES", help=each.full_help)
     parser.add_argument(
         "--seeds", type=int, default=1, metavar="N", help="train every combination with N seeds (default 1)"
@@ -44,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def values_of(args: argparse.Namespace) -> dict[str, Any]:
     """What was given, as lists of numbers and words; a single value stands alone."""
-    kinds: dict[str, Any] = {"mod": int} | {each.name: each.kind for each in SWEPT}
+    kinds: dict[str, Any] = {"mod": int} | {name: each.kind for name, each in SWEPT.items()}
     found: dict[str, Any] = {}
     for name, kind in kinds.items():
         if (text := getattr(args, name)) is not None:

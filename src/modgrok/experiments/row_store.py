@@ -36,6 +36,8 @@ from modgrok.experiments.part import AnyPart, Part, TrainedPart
 LEVEL = 9
 """Of the compression: a third of a second for a hundred thousand rows."""
 LARGEST_DICTIONARY = 256
+TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.string()}
+"""Of columns."""
 
 
 class RowStore(ABC):

@@ -37,8 +37,17 @@ from modgrok.experiments.elsewhere import check_address, workers_at
 from modgrok.experiments.engine import PartReport, train_parts
 from modgrok.experiments.part import Part, TrainedPart, train_part
 from modgrok.experiments.row_store import RowStore
-from modgrok.experiments.sweep_parts import ROWS, Groups, SweepPart, cuts_of, groups_of, parts_of
-from modgrok.experiments.sweep_plan import SweepPlan, plan_of, within
+from modgrok.experiments.sweep_plan import (
+    ROWS,
+    Groups,
+    SweepPart,
+    SweepPlan,
+    cuts_of,
+    groups_of,
+    parts_of,
+    plan_of,
+    within,
+)
 from modgrok.experiments.sweep_result import CURVE, Sweep
 from modgrok.experiments.workers import ThisThread
 from modgrok.training.checkpoints import begin
