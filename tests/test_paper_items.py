@@ -24,8 +24,16 @@ from modgrok.commands.paper import column_widths
 from modgrok.figures.style import Figure
 from modgrok.report import reproducing
 from modgrok.report.reproducing import paper, report_items
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Verdict, cell, implementation
-from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.item import (
+    Effort,
+    ItemResult,
+    ItemTable,
+    Summary,
+    Verdict,
+    cell,
+    implementation,
+    read_recorded,
+)
 from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
 from modgrok.training.bench import Case, bench
 

@@ -21,7 +21,7 @@ from modgrok.base.provenance import KEY, UNKNOWN, called_as, merged, provenance,
 from modgrok.base.stores import made_of
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments.row_store import networks_in, ranges
-from modgrok.reproduction.records import read_recorded
+from modgrok.reproduction.item import read_recorded
 from modgrok.reproduction.registry import ALL
 from studies.resuming import read_parts
 

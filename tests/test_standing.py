@@ -18,8 +18,7 @@ from modgrok.report.comparing import Standing, paper_diff
 from modgrok.report.document import Notice, Table
 from modgrok.report.reproducing import paper
 from modgrok.reproduction import evidence
-from modgrok.reproduction.item import ItemResult, Verdict
-from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
+from modgrok.reproduction.item import ItemResult, Recorded, Verdict, is_as_large, read_recorded
 from modgrok.reproduction.registry import ITEMS
 
 ITEM = ITEMS["figure1"]

@@ -12,9 +12,9 @@ from modgrok.base.results import plain
 from modgrok.explorer.asking import Params
 from modgrok.explorer.recipes import of_paper
 from modgrok.figures.style import save_figure
+from modgrok.report.comparing import Standing
 from modgrok.reproduction.evidence import fingerprint, read_result
-from modgrok.reproduction.item import ItemResult, settings_text
-from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
+from modgrok.reproduction.item import ItemResult, read_recorded, settings_text
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 SIZES = ("full", "standard", "quick")
@@ -50,6 +50,7 @@ def paper(params: Params) -> dict[str, Any]:
 
 def listed(item: Item, report: Path) -> dict[str, Any]:
     found, recorded = stored(item.name, report), read_recorded(item.name)
+    standing = Standing(item, None if found is None else found[0], recorded)
     return {
         "item": item.name,
         "heading": item.heading,
@@ -62,14 +63,9 @@ def listed(item: Item, report: Path) -> dict[str, Any]:
         "recorded": None
         if recorded is None
         else short(item, recorded.result) | {"where": recorded.where, "command": recorded.command},
-        "first": "recorded" if found is None or smaller(found[0], recorded) else "result",
-        "differs": found is not None and recorded is not None and found[0].verdict is not recorded.result.verdict,
+        "first": "recorded" if found is None or standing.is_smaller else "result",
+        "differs": standing.differs,
     }
-
-
-def smaller(here: ItemResult, recorded: Recorded | None) -> bool:
-    """Whether what was computed here is less than what was recorded."""
-    return recorded is not None and not is_as_large(here, recorded.result)
 
 
 def short(item: Item, result: ItemResult) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
 from modgrok.report.comparing import standings
 from modgrok.reproduction.evidence import fingerprint, read_result, write_result
-from modgrok.reproduction.item import Effort, ItemResult, Size
-from modgrok.reproduction.records import Recorded, read_recorded
+from modgrok.reproduction.item import Effort, ItemResult, Recorded, Size, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 
