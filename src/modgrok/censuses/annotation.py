@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 import pyarrow as pa
 
@@ -20,7 +20,7 @@ from modgrok.base.progress import Progress
 from modgrok.base.results import Result, field_values
 from modgrok.censuses import store
 from modgrok.censuses.families import make_table
-from modgrok.censuses.store import ANNOTATIONS
+from modgrok.censuses.store import ANNOTATIONS, HINTS, Facts
 from modgrok.separable import classify_table, redundancy
 from modgrok.separable.measures.complexity import (
     effective_rank,
@@ -89,24 +89,7 @@ def annotate_missing(folder: Path, *, progress: Progress | None = None) -> Annot
     return Annotated(folder, (folder / store.WHOLE,), len(rows), len(missing), time.perf_counter() - started)
 
 
-@dataclass(frozen=True)
-class Facts:
-    """The annotations of one row; what depends on a split is None where every cell trains."""
-
-    verdict: str
-    verdict_family: str | None
-    redundancy: float | None
-    permuted_redundancy: float | None
-    orbit_redundancy: float | None
-    effective_rank: float
-    unfolding_norm: float
-    shifts: int
-    scalings: int | None
-    characters: float
-    entropy: float
-
-
-ALWAYS = tuple(name for name, kind in get_type_hints(Facts).items() if NoneType not in get_args(kind))
+ALWAYS = tuple(name for name, kind in HINTS if NoneType not in get_args(kind))
 """What every annotated row has; a row without one of them, of an earlier version say, is annotated again."""
 
 

@@ -10,7 +10,9 @@ chunk-*.parquet for parts.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +22,7 @@ from modgrok.base.files import claim_folder
 from modgrok.base.provenance import Made, merged, provenance
 from modgrok.base.stores import DamagedError, kind, read_object, write_object
 from modgrok.censuses.plan import CensusPlan, plan_from
-from modgrok.experiments.row_store import RowStore
+from modgrok.experiments.row_store import TYPES, RowStore
 from modgrok.training.checkpoints import CURVES
 
 SETTINGS = pa.schema(
@@ -43,20 +45,28 @@ SETTINGS = pa.schema(
     ]
 )
 ROWS = pa.schema([*SETTINGS, *(field for field in CURVES if field.name != "step")])
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The annotations of one row; what depends on a split is None where every cell trains."""
+
+    verdict: str
+    verdict_family: str | None
+    redundancy: float | None
+    permuted_redundancy: float | None
+    orbit_redundancy: float | None
+    effective_rank: float
+    unfolding_norm: float
+    shifts: int
+    scalings: int | None
+    characters: float
+    entropy: float
+
+
+HINTS = get_type_hints(Facts).items()
 ANNOTATIONS = pa.schema(
-    [
-        ("verdict", pa.string()),
-        ("verdict_family", pa.string()),
-        ("redundancy", pa.float64()),
-        ("permuted_redundancy", pa.float64()),
-        ("orbit_redundancy", pa.float64()),
-        ("effective_rank", pa.float64()),
-        ("unfolding_norm", pa.float64()),
-        ("shifts", pa.int64()),
-        ("scalings", pa.int64()),
-        ("characters", pa.float64()),
-        ("entropy", pa.float64()),
-    ]
+    [(name, next(TYPES[each] for each in (hint, *get_args(hint)) if each in TYPES)) for name, hint in HINTS]
 )
 WHOLE, PLAN = "census.parquet", "plan.json"
 AGAIN = "run the census again, which sets it aside and trains what it held"
