@@ -34,7 +34,7 @@ from writing import write_found
 from modgrok.explorer.limits import PUBLIC
 from modgrok.explorer.rates import ADDRESS, VISITOR
 from modgrok.explorer.serving import MOST_OF_ADDRESS
-from modgrok.explorer.visitors import MOST_OF_ALL, size_of
+from modgrok.explorer.visitors import MOST_OF_ALL, newest_and_size
 
 MODULUS = 31
 HOSTILE = "127.9.9.9"
@@ -381,7 +381,7 @@ class Watch:
         for name, pid in zip(self.megabytes, pids, strict=False):
             with contextlib.suppress(OSError, TypeError):
                 self.megabytes[name].append(round(memory(pid), 1))
-        self.disk.append(round(size_of(self.temporary) / 2**20, 2))
+        self.disk.append(round(newest_and_size(self.temporary)[1] / 2**20, 2))
         self.open_files.append(len(os.listdir(f"/proc/{self.explorer.process.pid}/fd")))
 
     async def always(self, until: asyncio.Event) -> None:

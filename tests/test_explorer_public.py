@@ -495,7 +495,7 @@ def test_what_vanishes_while_it_is_looked_at_stops_nobody(tmp_path, monkeypatch)
     (deep / "file").write_bytes(b"123")
     scandir = os.scandir
     monkeypatch.setattr(os, "scandir", lambda path: vanished(path) if Path(path) == deep else scandir(path))
-    assert visitors.size_of(tmp_path / "deep") == 0
+    assert visitors.newest_and_size(tmp_path / "deep") == (0.0, 0)
     monkeypatch.setattr(visitors, "shrunk", vanished)
     looks.clear()
     asyncio.run(check())

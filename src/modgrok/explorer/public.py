@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import secrets
 from ipaddress import ip_address
 from pathlib import Path
 from types import MappingProxyType
@@ -143,7 +144,7 @@ class PublicGuard(Guard):
         if name is None and path.startswith("/api/"):
             raise Refused(403, "open the page first: it gives you the cookie by which this demo knows what is yours")
         if name is None and path == "/":
-            name = self.registry.fresh_name()
+            name = secrets.token_urlsafe(24)
             scope["added_headers"] = [(b"set-cookie", self.cookie(name, secure))]
         if name is None:
             return

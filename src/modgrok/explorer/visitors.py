@@ -89,9 +89,6 @@ class Visitors:
 
     # -------------------------------------------------------------------------------------- names
 
-    def fresh_name(self) -> str:
-        return secrets.token_urlsafe(24)
-
     def sign(self, what: str, name: str) -> str:
         return hmac.new(self.secret, f"{what} {name}".encode(), "sha256").hexdigest()
 
@@ -182,7 +179,7 @@ class Visitors:
 
 def shrunk(folder: Path, most: int = MOST_OF_VISITOR) -> int:
     """The bytes in a visitor's folder, once the oldest of its runs and files are deleted that are beyond `most`."""
-    found = sorted(((newest(path), size_of(path), path) for path in entries(folder)), reverse=True)
+    found = sorted(((*newest_and_size(path), path) for path in entries(folder)), reverse=True)
     total = 0
     for at, (_, size, path) in enumerate(found):
         if at and total + size > most:
@@ -198,21 +195,15 @@ def entries(folder: Path) -> Iterator[Path]:
         yield from (folder / place).glob("*")
 
 
-def files_in(path: Path) -> Iterator[tuple[float, int]]:
-    """When each file was changed, and its size; those that are removed at this moment have none."""
+def newest_and_size(path: Path) -> tuple[float, int]:
+    """When the last of its files was changed, and their bytes; those that are removed at this moment do not count."""
+    newest, size = 0.0, 0
     for folder, _, names in os.walk(path):  # which passes over folders that vanish, as `rglob` does not
         for name in names:
             with suppress(OSError):
                 found = os.lstat(os.path.join(folder, name))
-                yield found.st_mtime, found.st_size
-
-
-def newest(path: Path) -> float:
-    return max((changed for changed, _ in files_in(path)), default=0.0)
-
-
-def size_of(path: Path) -> int:
-    return sum(size for _, size in files_in(path))
+                newest, size = max(newest, found.st_mtime), size + found.st_size
+    return newest, size
 
 
 def public_root() -> tempfile.TemporaryDirectory[str]:
