@@ -207,7 +207,7 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
     folder, console = Path(folder), console or printing.console(stderr=True)
     config = begun(folder)
     if not is_running(folder):
-        return ended(folder, config)
+        return ended(folder)
     if console.is_terminal or console.is_jupyter:
         with live_view(config, console, beginning="waiting for its first measurement …") as on_point:
             for point in points(folder):
@@ -215,7 +215,7 @@ def watch(folder: str | Path, *, console: Console | None = None) -> Run:
     else:
         for point in points(folder):
             console.print(line_of(point.row, config.steps), soft_wrap=True)
-    return ended(folder, config)
+    return ended(folder)
 
 
 def begun(folder: Path) -> TrainConfig:
@@ -243,7 +243,7 @@ def points(folder: Path) -> Iterator[Point]:
         time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
-def ended(folder: Path, config: TrainConfig) -> Run:
+def ended(folder: Path) -> Run:
     """The run as it ended; an `InputError` if its process was killed."""
     if not (folder / RESULT).exists():
         raise InputError(
