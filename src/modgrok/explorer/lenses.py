@@ -193,16 +193,13 @@ def of_activity(network: Network) -> Lens:
     layers = whole_inside(network).neurons if has_waves else ()
     axes = Axes.of(witness_of(network.function), order, network.model.residues) if len(layers) else None
 
-    def spectrum_of(frame: Network) -> Float[np.ndarray, "bin"]:
-        return embedding_norms(frame, order)
-
     if axes is None:
         nothing = np.zeros(0)
         empty = np.zeros((0, 1))
 
         def bare(frame: Network) -> Moment:
             none = nothing.astype(int)
-            return Moment(empty, none, nothing, nothing, spectrum_of(frame), nothing, nothing, nothing, none)
+            return Moment(empty, none, nothing, nothing, embedding_norms(frame, order), nothing, nothing, nothing, none)
 
         return Lens(bare, (), "", "", "frequency", (), "", "")
     variance = np.asarray(layers[0]).var(axis=0)
@@ -222,7 +219,7 @@ def of_activity(network: Network) -> Lens:
             found["frequency"][chosen] * axes.steps[0],
             found["amplitude_n1"][chosen],
             found["phase_n1"][chosen],
-            spectrum_of(frame),
+            embedding_norms(frame, order),
             pair,
             found["phase_sum"] % (2 * np.pi),
             (found["amplitude_n1"] * found["amplitude_n2"] * found["amplitude_sum"]) ** (1 / 3),

@@ -31,6 +31,7 @@ from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
 from modgrok.networks.export import export
 from modgrok.networks.network import Network, check_rows
 from modgrok.networks.predicting import Prediction
+from modgrok.networks.storage import WEIGHTS, load
 from modgrok.networks.verification import answers, row_margins, verify
 from modgrok.training.inspecting import inspect
 
@@ -89,15 +90,11 @@ def compiled(function: Function, method: str, settings: tuple[tuple[str, Any], .
 
 @lru_cache(maxsize=KEPT_NETWORKS)
 def of_run(folder: Path, changed: float) -> Examined:
-    from modgrok.networks.storage import load
-
     return Examined(load(folder))
 
 
 @lru_cache(maxsize=KEPT_NETWORKS)
 def of_dropped(tables: Path, name: str) -> Examined:
-    from modgrok.networks.storage import load
-
     file = tables / f"{DROPPED}{name}" / NETWORK_FILE
     if not re.fullmatch(r"[0-9a-f]{32}", name) or not file.exists():
         raise InputError("this network is not kept any more; drop its file on the page again")
@@ -110,7 +107,7 @@ def asked_network(params: Params) -> Examined:
         return of_dropped(Path(str(params["tables"])), str(params["network"]))
     if params.get("run"):
         folder = run_folder(params)
-        weights = folder / "weights.safetensors"
+        weights = folder / WEIGHTS
         return of_run(folder, weights.stat().st_mtime if weights.exists() else 0.0)
     method, chosen = asked_design(params)
     return compiled(asked_function(params), method, tuple(sorted(chosen.items())))

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from modgrok import __version__
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
@@ -238,12 +236,11 @@ def experts(found: Network) -> list[dict[str, Any]]:
 
 def of_run(found: Run, progress: Progress | None) -> dict[str, Any]:
     """The film, what became of it, what lies inside beside the closed form; then its function."""
-    told = measured(found)
-    data = of_function(found.config.function, found.config.fraction) | {
+    return of_function(found.config.function, found.config.fraction) | {
         "kind": "run",
         "title": found.title,
         "about": story(found),
-        "run": told
+        "run": measured(found)
         | {
             "seconds": found.seconds,
             "train_rows": found.train_rows,
@@ -255,17 +252,11 @@ def of_run(found: Run, progress: Progress | None) -> dict[str, Any]:
         "closed_form": closed_form(found.config.function),
         "again": run_again(found.config),
     }
-    data["run"]["curves"] = {name: list(map(plain_number, column)) for name, column in found.curves.items()}
-    return data
 
 
 def without_times(found: dict[str, Any]) -> dict[str, Any]:
     """Without how long it took: the same run gives the same page."""
     return {name: value for name, value in found.items() if name != "seconds"}
-
-
-def plain_number(number: Any) -> float | int | None:
-    return None if not np.isfinite(number) else number.item()
 
 
 def inspected(network: Network) -> dict[str, Any] | None:

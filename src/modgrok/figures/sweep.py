@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from modgrok.base.results import percent
-from modgrok.experiments.sweep_result import Median
+from modgrok.experiments.sweep_result import Median, text
 from modgrok.figures.style import COLOURS, Figure, drawing, legend_below
 
 MOST_CURVES = 8
@@ -132,7 +132,3 @@ def draw_cells(
             shown = form(value) if np.isfinite(value) else "–"
             axes.text(column, row, shown, ha="center", va="center", fontsize=7, color="white" if dark else "black")
     figure.colorbar(image, ax=axes)
-
-
-def text(value: object) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value)

@@ -111,10 +111,6 @@ def train_all(configs: list[TrainConfig], effort: Effort) -> list[Values]:
         return [run_of(config, row) for config, row in zip(configs, store.rows().to_pylist(), strict=True)]
 
 
-def is_of(row: Row, run: Values) -> bool:
-    return (run["settings"]["expression"], run["settings"]["modulus"]) == (row.polynomial, row.modulus)
-
-
 def run_of(config: TrainConfig, row: Values) -> Values:
     """What is told of a network: losses and accuracies in the end, its losses halfway, the redundancy of its split."""
     shape, _, table, _ = config.task()
@@ -218,7 +214,8 @@ def explanation(row: Row, table: Int[np.ndarray, "p p"], found: Classification, 
 
 
 def report(runs: list[Values], settings: Values) -> ItemResult:
-    rows = [table_row(row, [run for run in runs if is_of(row, run)]) for row in PUBLISHED]
+    asked = [(run["settings"]["expression"], run["settings"]["modulus"]) for run in runs]
+    rows = [table_row(row, [run for key, run in zip(asked, runs, strict=True) if key == row[:2]]) for row in PUBLISHED]
     trained = [row for row in rows if row["runs"]]
     learned = all(run["test_accuracy"] == 1.0 for row in trained if row["verdict"] == "in-class" for run in row["runs"])
     distances = [row["distance_from_twins_and_guesses"] for row in trained if row["verdict"] != "in-class"]
