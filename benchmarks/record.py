@@ -38,6 +38,17 @@ DRAWN = np.linspace(0, 1.15, 116)
 """Ratios of odds at which the curve is drawn."""
 
 
+OTHERS = "Other models on n1 n2: which share of the variance of their logits has the analytical form"
+OTHER_COLUMNS = {
+    "model": "model",
+    "kind": "state",
+    "seeds": "seeds",
+    "test_accuracy": "test accuracy",
+    "analytical": "analytical form",
+    "sum": "any function of the sum",
+}
+
+
 def rounded(value: Any) -> Any:
     """Four significant digits, as many as a report prints."""
     if isinstance(value, dict):
@@ -51,8 +62,13 @@ def mathematics() -> ItemResult:
     """The item's own result, with the other models of `benchmarks/mathematics.py`."""
     own = ItemResult.from_json(read_json(RESULTS / "mathematics.json"))
     beside = read_json(RESULTS / "mathematics-h200.json")
-    result = mathematics_result(own.rows, own.data, own.settings, other_models(beside["rows"]))
-    return replace(result, provenance=merged(own.provenance, read_made(beside.get(KEY))))
+    result, others = mathematics_result(own.rows, own.data, own.settings), other_models(beside["rows"])
+    return replace(
+        result,
+        measured=result.measured | {"others": others},
+        further_tables=(ItemTable(OTHERS, OTHER_COLUMNS, others),),
+        provenance=merged(own.provenance, read_made(beside.get(KEY))),
+    )
 
 
 def other_models(measured: list[Values]) -> list[Values]:

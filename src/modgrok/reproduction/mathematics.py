@@ -18,14 +18,13 @@ from modgrok.figures.style import Figure
 from modgrok.inspection.experts import ExpertInspection, statistics
 from modgrok.inspection.inspecting import Inspection, inspect_network
 from modgrok.inspection.waves import wrap
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Summary, Values, Verdict
+from modgrok.reproduction.item import Effort, ItemResult, Summary, Values, Verdict
 from modgrok.training.checkpoints import begin
 from modgrok.training.config import TrainConfig
 
 FUNCTIONS = ("n1 n2", "n1 + n2")
 SHOWN = 3
 """Neurons whose weights are drawn."""
-OTHERS = "Other models on n1 n2: which share of the variance of their logits has the analytical form"
 SMALL_PHASE = 0.1
 """An error of the phase law in radians, in the median, that is small."""
 
@@ -89,15 +88,15 @@ def drawn(part: ExpertInspection) -> Values:
     }
 
 
-def result_of(rows: list[Values], data: Values, settings: Values, others: list[Values] | None = None) -> ItemResult:
-    """The item's result; `others` are rows of other models (`benchmarks/mathematics.py`), where there are some."""
+def result_of(rows: list[Values], data: Values, settings: Values) -> ItemResult:
+    """The item's result; what was recorded has rows of other models, too (`benchmarks/record.py`)."""
     holds = all(row["phase_error"] < SMALL_PHASE and row["snapped"] == 1.0 for row in rows)
     return ItemResult(
         item="mathematics",
         title="The same mathematics: trained networks beside the analytical solution",
         settings=settings,
         published={"claim": "trained networks learn similar solutions upon generalisation"},
-        measured={"rows": rows, "others": others or []},
+        measured={"rows": rows, "others": []},
         verdict=Verdict.REPRODUCED if holds else Verdict.PARTLY,
         notes=(
             "one frequency: living neurons with the same frequency in all their blocks. phase error: median of "
@@ -117,19 +116,8 @@ def result_of(rows: list[Values], data: Values, settings: Values, others: list[V
             "logits": "logits",
         },
         rows=rows,
-        further_tables=(ItemTable(OTHERS, OTHER_COLUMNS, others),) if others else (),
         data=data,
     )
-
-
-OTHER_COLUMNS = {
-    "model": "model",
-    "kind": "state",
-    "seeds": "seeds",
-    "test_accuracy": "test accuracy",
-    "analytical": "analytical form",
-    "sum": "any function of the sum",
-}
 
 
 def summarise(result: ItemResult) -> Summary:
