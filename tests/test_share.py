@@ -26,6 +26,7 @@ KINDS = {
     "transformer": {"function": "n1 + n2", "mod": 7, "model": "transformer", "heads": 2},
     "group": {"function": "a b", "group": "S3"},
     "three": {"function": "n1 + n2 + n3", "mod": 3},
+    "whole": {"function": "n1 + n2", "mod": 5, "fraction": 1.0},
 }
 
 
@@ -83,7 +84,8 @@ def test_the_film_has_right_what_integers_say_is_right(run):
             step
         )
         assert film["numbers"]["train_accuracy"][k] == pytest.approx(hits[trained].mean(), abs=1e-5)
-        assert film["numbers"]["test_accuracy"][k] == pytest.approx(hits[~trained].mean(), abs=1e-5)
+        others = None if trained.all() else pytest.approx(hits[~trained].mean(), abs=1e-5)
+        assert film["numbers"]["test_accuracy"][k] == others
     last = {name: column[-1] for name, column in run.curves.items()}
     for name in ("train_loss", "test_loss"):
         assert film["numbers"][name][-1] == pytest.approx(last[name], rel=1e-3)

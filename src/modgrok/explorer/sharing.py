@@ -235,8 +235,12 @@ def experts(found: Network) -> list[dict[str, Any]]:
 
 
 def of_run(found: Run, progress: Progress | None) -> dict[str, Any]:
-    """The film, what became of it, what lies inside beside the closed form; then its function."""
-    return of_function(found.config.function, found.config.fraction) | {
+    """The film, what became of it, what lies inside beside the closed form; then its function.
+
+    Of a network that was shown the whole table nothing is left to expect: what is expected then is of half of it.
+    """
+    fraction = found.config.fraction if found.test_rows else 0.5
+    return of_function(found.config.function, fraction) | {
         "kind": "run",
         "title": found.title,
         "about": story(found),
