@@ -91,7 +91,7 @@ def inverses_of(table: Multiplication) -> Int[np.ndarray, "n"]:
 
 def classes_of(table: Multiplication) -> Int[np.ndarray, "n"]:
     """The conjugacy class of every element, named by its smallest element."""
-    return np.asarray(table[table, inverses_of(table)[:, None]].min(axis=0))
+    return np.asarray(table[table, inverses_of(table)[:, None]].min(axis=0))  # of g x g^-1 at [g, x]
 
 
 def real_irreducibles(table: Multiplication) -> tuple[Representation, ...]:
