@@ -71,10 +71,6 @@ class Representation:
         return self.character > self.dimension - EQUAL
 
     @property
-    def is_faithful(self) -> bool:
-        return int(self.kernel.sum()) == 1
-
-    @property
     def multiplicity(self) -> int:
         """How often it occurs in the functions on the group: D/κ."""
         return self.dimension // self.division
