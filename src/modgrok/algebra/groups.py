@@ -322,6 +322,18 @@ def powers_of(table: Int[np.ndarray, "n n"], x: int, identity: int = 0) -> list[
     return found
 
 
+def cyclic_logarithms(table: Int[np.ndarray, "n n"]) -> Int[np.ndarray, "n"] | None:
+    """k for the k-th power of the first element that generates a cyclic group; None for other groups."""
+    order = len(table)
+    if not np.array_equal(table, table.T):
+        return None
+    for element in range(min(1, order - 1), order):
+        powers = powers_of(table, element)
+        if len(powers) == order:
+            return np.argsort(powers)
+    return None
+
+
 def generators_of(table: Int[np.ndarray, "n n"]) -> list[int]:
     """Elements whose products, in any order and any parentheses, are all elements; few where there is a group."""
     reached, chosen = np.zeros(len(table), dtype=bool), list[int]()

@@ -13,7 +13,7 @@ from jaxtyping import Int
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.trees import Tree, variable_names, variables
 from modgrok.base.errors import InputError
@@ -26,7 +26,6 @@ from modgrok.compiler.steps import Plan, Step, sum_step
 from modgrok.compiler.structured import (
     LARGEST_PAIRING,
     can_be_looked_up,
-    cyclic_logarithms,
     is_structured,
     product_plans,
     structured_plans,

@@ -25,13 +25,12 @@ from jaxtyping import Array, Bool, Int
 from modgrok.algebra.expression import parse
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.algebra.trees import Tree, variable_names
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
-from modgrok.compiler.structured import cyclic_logarithms
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
 NO_ORDER = "none"
