@@ -42,6 +42,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.algebra.representations import Representation
+from modgrok.compiler.phases import over_fibres
 from modgrok.compiler.random_weights import check_size
 from modgrok.compiler.steps import Step
 from modgrok.networks.circuit import Expert
@@ -180,11 +181,10 @@ def finished(
     constants: Float[np.ndarray, "order"],
 ) -> Expert:
     """The expert with its constant neuron; elements become classes, and a class that no element has is ranked last."""
-    summed = np.zeros((step.classes, len(rows) + 1))
-    np.add.at(summed, step.outputs, np.vstack([rows, constants]).T)
-    summed[np.bincount(step.outputs, minlength=step.classes) == 0, -1] = MISSING
+    readout = over_fibres(step, np.vstack([rows, constants]))
+    readout[-1, np.bincount(step.outputs, minlength=step.classes) == 0] = MISSING
     one = np.full((*embed.shape[:2], 1), 1 / len(embed))
-    return Expert(np.concatenate([embed, one], axis=2), np.ascontiguousarray(summed.T), 2)
+    return Expert(np.concatenate([embed, one], axis=2), np.ascontiguousarray(readout), 2)
 
 
 @dataclass(frozen=True, eq=False)

@@ -31,6 +31,7 @@ from modgrok.algebra.trees import Tree, variable_names
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
+from modgrok.separable.verdict import Witness
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
 NO_ORDER = "none"
@@ -49,6 +50,12 @@ class Labels:
     tables: Int[np.ndarray, "term p"]
     outputs: Int[np.ndarray, "period"]
     """-1 where no sum of inputs lands."""
+
+    @classmethod
+    def of(cls, witness: Witness) -> Labels:
+        """The places of a witness over a cyclic group."""
+        outputs = np.array([-1 if value is None else value for value in witness.h])
+        return cls(witness.group_order, witness_tables(witness), outputs)
 
     @property
     def reached(self) -> Int[np.ndarray, "place"]:
@@ -293,10 +300,7 @@ def witness_labels(table: Int[np.ndarray, "p ..."]) -> Labels | None:
         return Labels(len(table), table[None], np.arange(len(table)))
     if table.ndim != 2:
         return None
-    for witness in witnesses(table, len(table)):
-        outputs = np.array([-1 if value is None else value for value in witness.h])
-        return Labels(witness.group_order, witness_tables(witness), outputs)
-    return None
+    return next(map(Labels.of, witnesses(table, len(table))), None)
 
 
 def named_order(labels: Labels | None) -> Order | None:
