@@ -55,7 +55,8 @@ def random_sum(step: Step, width: int, normalisation: str, rng: np.random.Genera
     check_size(step, width)
     amplitude = AMPLITUDES[normalisation](step.terms, width)
     design, frequency = random_waves(step.terms, width, amplitude, rng)
-    return Expert(*design.block(step, frequency), step.terms)
+    embed, readout = design.block(step, frequency)
+    return Expert(embed, np.ascontiguousarray(readout), step.terms)
 
 
 def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
@@ -72,6 +73,7 @@ def random_product(step: Step, width: int, rng: np.random.Generator) -> Expert:
     check_size(step, width)
     design, frequency = random_waves(step.terms, width - 1, printed_amplitude(step.terms, width - 1), rng)
     embed, readout = design.block(step, frequency)
+    readout = np.ascontiguousarray(readout)
     zero_embed = (step.tables == ABSORBED).astype(float)[:, :, None]
     zero_readout = (np.arange(step.classes) == step.absorbed).astype(float)[None, :]
     return Expert(np.concatenate([zero_embed, embed], axis=2), np.concatenate([zero_readout, readout]), step.terms)
