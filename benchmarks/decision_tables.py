@@ -1,4 +1,5 @@
-"""The tables that the decision is measured on: textbook functions, and planted functions of twelve kinds."""
+"""The tables that the decision is measured on: textbook functions, planted functions of twelve kinds, and those that
+one procedure alone decides."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
+
+from modgrok.algebra.groups import group
 
 NAMED = (
     ("n1^6 + n2^6", 97),
@@ -84,3 +87,17 @@ def places(kind: str, order: int, p: int, rng: np.random.Generator) -> np.ndarra
     if kind == "near-constant":
         return rng.permutation(np.concatenate([rng.integers(0, order, 3), np.zeros(p - 3, dtype=np.int64)]))
     return rng.integers(0, order, p)
+
+
+def alone() -> Iterator[tuple[str, np.ndarray, int]]:
+    """Tables with the order of a cyclic group, and the procedure without which they stay undecided."""
+    rng = np.random.default_rng(0)
+    x, y, h = rng.permutation(61), rng.permutation(61), rng.integers(0, 30, 61)
+    yield "closed-trail", h[np.add.outer(x[:45], y[:2]) % 61], 61
+    wide = rng.permutation(97)
+    yield "shift", rng.integers(0, 3, 97)[np.add.outer(wide, rng.permutation(97)[:32]) % 97], 97
+    yield "no-cyclic-automorphism", rng.integers(0, 3, 24)[group("S4").table], 24
+    column = rng.integers(0, 3, 31)
+    yield "pairs", np.stack([rng.permutation(column) for _ in range(10)], axis=1), 31
+    a = np.arange(60)
+    yield "small-powers", np.add.outer(a**2, a**3) ** 2 % 60, 60

@@ -33,8 +33,8 @@ import modgrok as mg
 from modgrok.algebra.function import from_table
 from modgrok.base.files import write_json
 from modgrok.base.provenance import KEY, of_script
-from modgrok.networks.network import Network
-from modgrok.networks.storage import named_paths
+from modgrok.networks.network import Network, leaf_name
+from modgrok.networks.storage import read_weights
 
 RESULTS = Path(__file__).parent / "results" / "decompile.json"
 ENTRY = ("kind", "model", "function", "size", "seed", "fraction", "weight_decay")
@@ -72,8 +72,7 @@ def read(path: Path) -> tuple[dict[str, Any], Entry, Network]:
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     entry = Entry(**{name: about[name] for name in ENTRY})
     model = model_of(entry)
-    skeleton = model.skeleton()
-    params = jax.tree.unflatten(jax.tree.structure(skeleton), [tensors[name] for name in named_paths(skeleton)])
+    params = read_weights(model, tensors.__getitem__, leaf_name)
     blank = from_table(np.zeros(model.residues, int), model.classes, "nothing said")
     return about, entry, Network(model, params, blank, "trained")
 

@@ -213,7 +213,7 @@ def page(found: dict[str, Any]) -> None:
     ]
     for name in SHOWN:
         row, own = rows[name], mg.group(name)
-        faithful = [rho.dimension for rho in own.representations if rho.is_faithful]
+        faithful = [rho.dimension for rho in own.representations if rho.kernel.sum() == 1]
         plain = f"{min(faithful) ** 3 + 1:,}" if faithful else "–"
         one_hot = f"{row['one_hot']:,}" if "one_hot" in row else "–"
         lines.append(

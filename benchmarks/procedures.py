@@ -1,11 +1,11 @@
 """Which procedure of the decision decides, and who would without it: python benchmarks/procedures.py
 
 Tables: the verdicts of `same_results_cases`, functions of `decision_tables` (named, a sample of the grid, planted of
-twelve kinds), and small random and planted ones of `truth`, whole, partly unknown, over products and of three
-variables. First every question is asked as it is, and `decided_by` counted. Then, for each procedure that can be left
-out, the questions that it decided are asked without it: how many keep their verdict, and who decides instead. Others
-are not asked again: they never needed it, and only have more steps without it. Writes
-benchmarks/results/procedures.json.
+twelve kinds, and those that one procedure alone decides), and small random and planted ones of `truth`, whole, partly
+unknown, over products and of three variables. First every question is asked as it is, and `decided_by` counted. Then,
+for each procedure that can be left out, the questions that it decided are asked without it: how many keep their
+verdict, and who decides instead. Others are not asked again: they never needed it, and only have more steps without
+it. Writes benchmarks/results/procedures.json.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from unittest.mock import patch
 
 import numpy as np
 import truth
-from decision_tables import GRID_PRIMES, KINDS, NAMED, grid, planted
+from decision_tables import GRID_PRIMES, KINDS, NAMED, alone, grid, planted
 from same_results_cases import questions
 from writing import write_found
 
@@ -88,6 +88,8 @@ def asked(count: int) -> Iterator[tuple[str, Ask]]:
         for kind in KINDS:
             for seed in range(max(1, count // 4)):
                 yield "planted", of_group(*planted(kind, p, seed))
+    for _, table, order in alone():
+        yield "alone", of_group(table, order, False)
     for family in truth.FAMILIES[:-1]:
         for make, many in ((truth.small, 15 * count), (truth.large, 3 * count)):
             for case in truth.different(family, make, many, set()):

@@ -23,7 +23,7 @@ import numpy as np
 from writing import write_found
 
 import modgrok
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.algebra.function import read_function
 from modgrok.algebra.trees import to_text
 from modgrok.compiler.choosing import best_plan
@@ -52,7 +52,7 @@ def compiled_row(text: str, modulus: int, frequencies: str, repeat: int) -> dict
     compiling, proving = [], []
     for _ in range(repeat):
         began = time.process_time()
-        tree, _ = read(text, modulus)
+        tree = parse(text, modulus)
         network = exact_network(
             *best_plan(tree, modulus, frequencies), read_function(to_text(tree), modulus), ExactSettings(frequencies)
         )
@@ -65,7 +65,7 @@ def compiled_row(text: str, modulus: int, frequencies: str, repeat: int) -> dict
 
 
 def trained_row(text: str, modulus: int, width: int, repeat: int) -> dict[str, Any]:
-    tree, _ = read(text, modulus)
+    tree = parse(text, modulus)
     terms, rng, seconds = text.count("n"), np.random.default_rng(0), []
     weights = (rng.normal(size=shape).astype(np.float32) for shape in ((terms, modulus, width), (width, modulus)))
     network = Network.of_circuit(single(Expert(*weights, terms)), read_function(to_text(tree), modulus), "trained")

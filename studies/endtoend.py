@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.progress import Progress
@@ -153,7 +153,7 @@ def compute(effort: Effort) -> ItemResult:
 
 def run_study(study: Study, progress: Progress) -> list[Values]:
     """One entry for each start, weight decay and β, with learning curves (means over the seeds)."""
-    plan = shortest_plan(*read(study.polynomial, study.modulus))
+    plan = shortest_plan(parse(study.polynomial, study.modulus), study.modulus)
     model, learned = circuit_model(plan, study.width), learned_experts(study, plan)
     starts = [start for start in study.starts if start != "single"]
     nets = list(all_nets(study, starts, study.betas))

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.base.progress import Progress, Say
 from modgrok.base.provenance import Made
 from modgrok.networks.models import CircuitModel
@@ -113,7 +113,7 @@ def run_study(study: ControlStudy, progress: Progress = lambda done, total: None
 
 def train(study: ControlStudy, nets: list[Net], progress: Progress) -> list[Values]:
     """Train networks side by side, stage by stage; the optimiser begins anew with each stage."""
-    plan = shortest_plan(*read(study.polynomial, study.modulus))
+    plan = shortest_plan(parse(study.polynomial, study.modulus), study.modulus)
     model = circuit_model(plan, study.width)
     steps = stage_points(study)
     params = stacked([random_circuit(model, 1.0, key=jax.random.key(1000 + net.seed)) for net in nets])

@@ -13,7 +13,7 @@ import pytest
 from perfect_experts import perfect_expert
 
 import modgrok as mg
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
@@ -126,7 +126,7 @@ def test_the_command_compiles_modulo_a_composite_number(capsys, tmp_path):
 
 @pytest.mark.parametrize("text, m", [("n1 n2 + n1", 12), ("n1 n2 n3", 9), ("3 n1 n2 + n2^2", 15)])
 def test_perfect_sums_and_products_of_the_right_moduli_serve_every_step(text, m):
-    tree, _ = read(text, m)
+    tree = parse(text, m)
     plan = shortest_plan(tree, m)
     experts = [relabelled(perfect_expert(task_of(step), task_modulus(step)), step) for step in plan.steps]
     network = Network.of_circuit(assemble(plan, experts, np.full(len(experts), 60.0)), read_function(text, m), "mix")

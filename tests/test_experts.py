@@ -10,10 +10,9 @@ import pytest
 from modgrok.algebra.expression import parse
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
+from modgrok.compiler.phases import paper_form
 from modgrok.compiler.plan import plan_by_terms
 from modgrok.compiler.random_weights import (
-    Waves,
-    periodic_weights,
     printed_amplitude,
     random_product,
     random_sum,
@@ -36,9 +35,9 @@ def test_sum_weights_are_equation_solution_multisum():
     p, width, coefficients = 11, 40, (3, 1, 7)
     step = the_step("3n1 + n2 + 7n3", p)
     expert = random_sum(step, width, "printed", np.random.default_rng(5))
-    waves = random_waves(3, width, printed_amplitude(3, width), np.random.default_rng(5))
+    design, sigma = random_waves(3, width, printed_amplitude(3, width), np.random.default_rng(5))
     A = (2**3 / (width * factorial(3))) ** (1 / 4)
-    sigma, psi = waves.frequency, waves.phase
+    psi = design.phase
     assert sorted(sigma) == list(range(1, width + 1))
     assert np.all(np.abs(psi) <= pi) and psi.std() > 1.5  # uniform on (-π, π] has 1.81
     for k in range(width):
@@ -58,7 +57,7 @@ def test_product_weights_are_equation_solution_mul(exponents):
     assert len(log) == p - 1
     step = the_step(" ".join(f"n{s + 1}^{a}" for s, a in enumerate(exponents)), p)
     expert = random_product(step, width, np.random.default_rng(7))
-    waves = random_waves(terms, width - 1, 1.0, np.random.default_rng(7))
+    design, sigma = random_waves(terms, width - 1, 1.0, np.random.default_rng(7))
     A = (
         (2 / (width - 1)) ** (1 / 3)
         if terms == 2
@@ -70,13 +69,13 @@ def test_product_weights_are_equation_solution_mul(exponents):
         assert expert.embed[s, :, 0].tolist() == [1.0] + [0.0] * (p - 1)
         assert expert.embed[s, 0, 1:].tolist() == [0.0] * (width - 1)
         for k in range(1, width):
-            f, psi = waves.frequency[k - 1], waves.phase[:, k - 1]
+            f, psi = sigma[k - 1], design.phase[:, k - 1]
             for i in range(1, p):
                 expected = A * cos(2 * pi / (p - 1) * f * a * log[i] + psi[s])
                 assert expert.embed[s, i, k] == pytest.approx(expected)
     assert expert.readout[0].tolist() == [1.0] + [0.0] * (p - 1)
     for k in range(1, width):
-        f, psi = waves.frequency[k - 1], waves.phase[:, k - 1]
+        f, psi = sigma[k - 1], design.phase[:, k - 1]
         assert expert.readout[k, 0] == 0.0
         for q in range(1, p):
             assert expert.readout[k, q] == pytest.approx(A * cos(-2 * pi / (p - 1) * f * log[q] - sum(psi)))
@@ -170,9 +169,9 @@ def test_readouts_add_over_the_fibres_of_any_relabelling():
     """h(t) = t² modulo 7 is not invertible: class q reads the waves of both of its roots."""
     step = sum_step([0, 1], [np.arange(7)] * 2, 7, "")
     squared = type(step)("sum", "", (0, 1), 7, step.tables, np.arange(7) ** 2 % 7, 7)
-    waves = random_waves(2, 9, 1.0, np.random.default_rng(0))
-    _, plain = periodic_weights(step, waves)
-    _, folded = periodic_weights(squared, waves)
+    design, sigma = random_waves(2, 9, 1.0, np.random.default_rng(0))
+    _, plain = design.block(step, sigma)
+    _, folded = design.block(squared, sigma)
     for q in range(7):
         roots = [t for t in range(7) if t * t % 7 == q]
         np.testing.assert_allclose(folded[:, q], sum((plain[:, t] for t in roots), np.zeros(9)), atol=1e-12)
@@ -181,8 +180,7 @@ def test_readouts_add_over_the_fibres_of_any_relabelling():
 def test_large_frequencies_are_accurate():
     """Angles are reduced as integers: frequency p + 1 gives what frequency 1 gives, to the last bit."""
     step = sum_step([0], [np.arange(101)], 101, "")
-    waves = Waves(np.array([1, 102, 1 + 101 * 10**6]), *[np.ones((1, 3))] * 2, *[np.ones(3)] * 2)
-    embed, readout = periodic_weights(step, waves)
+    embed, readout = paper_form("ones", np.ones((1, 3))).block(step, np.array([1, 102, 1 + 101 * 10**6]))
     assert np.array_equal(embed[:, :, 0], embed[:, :, 2]) and np.array_equal(readout[0], readout[1])
 
 

@@ -21,7 +21,7 @@ from modgrok.figures.inspection import inspection_figures
 from modgrok.inspection import experts as module
 from modgrok.inspection.experts import accuracies, inspect_expert, snap
 from modgrok.inspection.inspecting import inspect_network, neuron_columns
-from modgrok.inspection.order import Labels, natural_order
+from modgrok.inspection.order import natural_order
 from modgrok.inspection.waves import fit_waves
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.network import Network
@@ -83,11 +83,8 @@ def trained_products():
 def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, dtype):
     expert, frequencies, _ = sum_expert(p, width, coefficients, rng=np.random.default_rng(0), dtype=dtype)
     table = table_of(lambda *n: sum(c * x for c, x in zip(coefficients, n, strict=True)), p, len(coefficients))
-    result = plain(
-        inspect_network(
-            network_of(expert, " + ".join(f"n{s + 1}" for s in range(len(coefficients))), p), table=table
-        ).to_json()
-    )
+    text = " + ".join(f"{c} n{s}" for s, c in enumerate(coefficients, start=1)).replace("+ -", "- ")
+    result = plain(inspect_network(network_of(expert, text, p)).to_json())
     assert result["order"] == "additive"
     assert result["width"] == result["alive"] == result["neurons_with_phases"] == width
     assert result["ipr"] == pytest.approx(1, abs=1e-6) and result["ipr_alive"] == result["ipr"]
@@ -105,13 +102,13 @@ def test_an_analytical_sum_has_ipr_1_and_obeys_the_law(p, coefficients, width, d
 def test_an_analytical_product_is_periodic_in_logarithms():
     expert, _, _ = product_expert(23, 401, (1, 1), rng=np.random.default_rng(0), root=5, dtype=np.float32)
     table = table_of(lambda a, b: a * b, 23)
-    result = plain(inspect_network(network_of(expert, "n1 n2", 23), table=table).to_json())
+    result = plain(inspect_network(network_of(expert, "n1 n2", 23)).to_json())
     assert result["order"] == "multiplicative"
     assert result["alive"] == 401 and result["constant"] == 1 and result["answer_zero"] == 0
     assert result["ipr_alive"] == pytest.approx(1, abs=1e-6)
     assert result["common_frequency_share"] == 1 and result["phase_residual_median"] < 1e-6
     assert result["snapped"] == {"accuracy": 1, "accuracy_nonzero": 1, "rows_checked": table.size}
-    other = inspect_network(network_of(expert, "n1 n2", 23), order="additive", table=table).to_json()
+    other = inspect_network(network_of(expert, "n1 n2", 23), order="additive").to_json()
     assert other["order"] == "additive" and other["ipr"] < 0.3 and other["common_frequency_share"] < 0.3
     assert other["nearest_design"]["name"] is None and "do not have the form" in other["nearest_design"]["words"]
 
@@ -241,8 +238,9 @@ def test_a_network_trained_on_a_composed_function_obeys_the_law_in_the_places_of
     assert result["common_frequency_share"] > 0.85 and result["phase_residual_median"] < 0.1
     assert result["snapped"]["accuracy"] == 1
     assert list(inspection_figures(inspected)) == FIGURES
-    given = inspect_network(network, labels=[Labels(31, np.stack([i, i**2 % 31]), i**3 % 31)])
-    assert plain(given.to_json()) == result
+    (expert_waves,) = (part.waves for part in inspected.experts)
+    assert np.array_equal(expert_waves.labels.tables, np.stack([i, i**2 % 31]))
+    assert np.array_equal(expert_waves.labels.outputs, i**3 % 31)
 
 
 def test_experts_of_a_circuit_are_inspected_each_in_its_order():
@@ -252,7 +250,7 @@ def test_experts_of_a_circuit_are_inspected_each_in_its_order():
     add, _, _ = sum_expert(11, 800, (1, 3), rng=rng)
     circuit = Circuit((multiply, add), np.ones(2), ((0, 1), (2, 0)), 2)
     network = Network.of_circuit(circuit, read_function("n1 n2 + 3 n1", 11), "exact")
-    result = plain(inspect_network(network, table=table_of(lambda a, b: a * b + 3 * a, 11)).to_json())
+    result = plain(inspect_network(network).to_json())
     assert result["order"] == "mixed"
     assert [expert["order"] for expert in result["experts"]] == ["multiplicative", "additive"]
     assert [expert["multipliers"] for expert in result["experts"]] == [[1, 1], [1, 3]]
@@ -303,10 +301,11 @@ def test_accuracies_are_over_the_table_or_a_sample_of_it(monkeypatch):
     table = table_of(np.add, 11)
     table[3, 4] = 0
     assert accuracies(network) == (1, 1, 121)
-    assert accuracies(network, table) == (120 / 121, 99 / 100, 121)
+    other = replace(network, function=read_function(table, 11))
+    assert accuracies(other) == (120 / 121, 99 / 100, 121)
     monkeypatch.setattr(module, "MOST_WORK", 60 * network.circuit.parameters)
     assert accuracies(network) == (1, 1, 60)
-    assert accuracies(network, (table_of(np.add, 11) + 1) % 11) == (0, 0, 60)
+    assert accuracies(replace(network, function=read_function("n1 + n2 + 1", 11))) == (0, 0, 60)
 
 
 def test_neuron_columns_hold_one_row_per_neuron_and_block():

@@ -10,7 +10,7 @@ import pytest
 from cases import VALID, Valid
 from perfect_experts import perfect_expert
 
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.cli import main
@@ -42,7 +42,7 @@ SMALL_CASES = [case for case in VALID if case.modulus <= 13 and case.modulus ** 
 
 @pytest.mark.parametrize("case", SMALL_CASES, ids=lambda case: f"{case.text} mod {case.modulus}")
 def test_one_sum_and_one_product_serve_every_step_of_every_plan(case: Valid):
-    tree, p = read(case.text, case.modulus)
+    tree, p = parse(case.text, case.modulus), case.modulus
     plans = {tuple((step.inputs, step.order) for step in plan.steps): plan for plan in candidate_plans(tree, p)}
     for plan in plans.values():
         experts = [relabelled(perfect_expert(task_of(step), task_modulus(step)), step) for step in plan.steps]

@@ -17,8 +17,8 @@ from modgrok.censuses.parts import prepared
 from modgrok.inspection.order import (
     Labels,
     Order,
-    form_of_known,
     function_order,
+    natural_form,
     natural_order,
     order_of,
     table_order,
@@ -328,7 +328,7 @@ def test_a_table_with_unknown_cells_has_the_order_of_its_function(text, name):
     for table in (np.where(unknown, -1, whole), whole):
         function = read_function(table, 23)
         assert order_of(function).name == name
-        for places in (witness_of(function), (form_of_known(table) or [None, None])[1]):
+        for places in (witness_of(function), (natural_form(table) or [None, None])[1]):
             assert places is not None or name == "witness"
             if places is not None:
                 sums = places.tables[0][:, None] + places.tables[1]

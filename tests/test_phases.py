@@ -30,7 +30,7 @@ def residue_rows(p, terms, limit=400):
 
 def design_logits(design, angles, class_angles):
     """The network of one frequency, with the shared constant neuron, on rows of angles."""
-    hidden = design.embed(np.ascontiguousarray(angles.T)).sum(axis=0)
+    hidden = design.embed(np.ascontiguousarray(angles.T)[:, :, None]).sum(axis=0)
     return hidden**design.terms @ design.readout(class_angles) - design.constant * np.cos(class_angles)
 
 
@@ -90,7 +90,7 @@ def test_gain_of_the_exact_design_in_closed_form():
 def test_gain_bounds_the_rounding_error_in_float32(design):
     rng = np.random.default_rng(2)
     angles, class_angles = rng.uniform(0, 2 * pi, (500, design.terms)), rng.uniform(0, 2 * pi, 11)
-    embed = design.embed(np.ascontiguousarray(angles.T)).astype(np.float32)
+    embed = design.embed(np.ascontiguousarray(angles.T)[:, :, None]).astype(np.float32)
     logits = embed.sum(axis=0) ** design.terms @ design.readout(class_angles).astype(np.float32)
     logits -= (design.constant * np.cos(class_angles)).astype(np.float32)
     error = np.abs(logits - np.cos(angles.sum(axis=1)[:, None] - class_angles)).max()

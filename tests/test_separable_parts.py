@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from separable_cases import CASES, table_of
 
+from modgrok.algebra.expression import parse
+from modgrok.algebra.polynomial import value_table
+from modgrok.separable import classify_table, decide
 from modgrok.separable.budget import Budget, LimitReached
 from modgrok.separable.procedures.climbing import Climb, guess_phases
 from modgrok.separable.procedures.pairs import guess_by_shift, refute_by_pairs
@@ -112,3 +116,23 @@ def test_the_search_is_exhaustive_and_obeys_its_limits():
     assert len(set(found.x.tolist())) == 9 and len(set(found.y.tolist())) == 8
     with pytest.raises(LimitReached):
         Search(cells, as_group(13), need).run(Budget(0))
+
+
+BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
+
+
+def test_every_procedure_decides_what_no_other_does(monkeypatch):
+    """Random tables of few residues show none of this: there a search is fast enough for all."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    from decision_tables import alone
+    from procedures import without
+
+    for procedure, table, order in alone():
+        assert decide(table, order, False, effort=0.05).decided_by == procedure
+        with without(procedure):
+            assert decide(table, order, False, effort=0.05).status == "unknown", procedure
+    text, p = "((3n1^5 + n1^2) + (n2^7 + n2))^8", 97
+    tree, table = parse(text), value_table(parse(text), p)
+    best = classify_table(table, p, tree=tree, effort=0.05).best
+    assert best is not None and best.verdict.decided_by == "expression"
+    assert classify_table(table, p, effort=0.05).status == "unknown"

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from perfect_experts import perfect_expert
 
-from modgrok.algebra.expression import read
+from modgrok.algebra.expression import parse
 from modgrok.compiler.steps import Plan
 from modgrok.inspection.order import function_order
 from modgrok.networks.circuit import Circuit, batch_logits
@@ -28,7 +28,7 @@ BETA = 10.0
 
 
 def plan_and_model(width: int = 8) -> tuple[Plan, CircuitModel]:
-    plan = shortest_plan(*read(POLYNOMIAL, P))
+    plan = shortest_plan(parse(POLYNOMIAL, P), P)
     return plan, circuit_model(plan, width)
 
 

@@ -9,12 +9,13 @@ from math import gcd
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from latex import to_latex
 
 import modgrok as mg
 from modgrok.algebra.expression import parse, parse_any
 from modgrok.algebra.function import Function, from_expression
 from modgrok.algebra.stored_functions import function_from, structure_from, words_kept
-from modgrok.algebra.trees import is_polynomial, to_latex, to_text
+from modgrok.algebra.trees import is_polynomial, to_text
 from modgrok.base.results import json_text
 from modgrok.base.stores import open_tensors, write_tensors
 from modgrok.networks.network import FUNCTION, Network

@@ -13,9 +13,9 @@ from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks import verification
 from modgrok.networks.circuit import Expert, single
 from modgrok.networks.models import Power
-from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows
+from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows, row_margins
 from modgrok.networks.predicting import Prediction, Predictions, predict
-from modgrok.networks.verification import row_chunks, row_margins, verify
+from modgrok.networks.verification import row_chunks, verify
 
 
 def loop(network, integer_answer, rows):

@@ -11,9 +11,9 @@ r"""A safe parser for expressions; `trees` has what it makes of them.
     exponent  = [ "-" ] integer | "(" [ "-" ] integer ")" | "{" [ "-" ] integer "}"
     atom      = integer | variable | "t" | "(" value ")"
 
-Variables are n1 … n99; x, y, z or a, b, c stand for n1, n2, n3; t is the generator of a finite field. What the LaTeX
-printer writes (n_{1}, \left(, \cdot, \bmod) and what reports show (n₁⁴) is read as well. The result is an immutable
-tree; nothing is ever evaluated as Python. `parse` and `read` give polynomials only: sums, products and powers.
+Variables are n1 … n99; x, y, z or a, b, c stand for n1, n2, n3; t is the generator of a finite field. LaTeX (n_{1},
+\left(, \cdot, \bmod) and what reports show (n₁⁴) are read as well. The result is an immutable tree; nothing is ever
+evaluated as Python. `parse` gives polynomials only: sums, products and powers.
 
 Signs are gathered while reading: -2*-n1 is the product 2 n1, and no tree holds the negation of a negation. So the
 printed form of a tree never nests deeper than the text it came from, and is read back to the same tree.
@@ -28,7 +28,6 @@ import unicodedata
 from typing import NamedTuple
 
 from modgrok.algebra import trees
-from modgrok.algebra.field import check_modulus
 from modgrok.algebra.trees import Tree, is_polynomial, joined, negated, no_polynomial, to_text
 from modgrok.base.errors import ExpressionError, InputError
 
@@ -308,12 +307,3 @@ def agreed(text: str, written: int | None, given: int | None) -> int | None:
             text.rfind("mod"),
         )
     return given if written is None else written
-
-
-def read(text: str, mod: int | None) -> tuple[Tree, int]:
-    """The tree and the modulus of an expression; the modulus may be given, written at its end, or both."""
-    tree, written = parse_with_modulus(text)
-    modulus = agreed(text, written, mod)
-    if modulus is None:
-        raise InputError("a modulus is needed; give mod=97 (--mod 97), or end the expression with 'mod 97'")
-    return tree, check_modulus(modulus)

@@ -49,6 +49,7 @@ class Field(Structure, Result):
     """GF(q): `order` is q = p^k, `characteristic` p, `degree` k, and `modulus` the polynomial that is zero."""
 
     order: int
+    spelling_words = ("a polynomial", "a polynomial in t")
 
     def __post_init__(self) -> None:
         check_field(self.order)
@@ -90,26 +91,12 @@ class Field(Structure, Result):
         """A polynomial in t over the prime field: 't² + 2t + 1'."""
         return polynomial_text(tuple(self.digits[element].tolist()))
 
-    def element(self, given: Any) -> int:
-        """The element of a polynomial in t, such as "t^2 + 2t + 1", or of its number."""
-        if isinstance(given, str):
-            return self._read(given)
-        try:
-            number = index(given)
-        except TypeError:
-            number = -1
-        if not 0 <= number < self.order:
-            raise InputError(f"{given} is none of {self.elements}; give a polynomial, or a number below {self.order}")
-        return number
-
-    def _read(self, text: str) -> int:
-        numbered = re.fullmatch(r"\s*#\s*(\d{1,9})\s*", text)
-        if numbered and int(numbered[1]) < self.order:
-            return int(numbered[1])
+    def read(self, text: str) -> int | None:
+        """The element of a polynomial in t, such as "t^2 + 2t + 1"."""
         plain = re.sub(r"[\s*^]", "", unicodedata.normalize("NFKC", text)).replace("−", "-")
         terms = re.findall(r"([+-]?)(\d{0,9})(t?)(\d{0,4})", plain)
         if not plain or len(text) > 500 or "".join(map("".join, terms)) != plain or any(map(_no_term, terms[:-1])):
-            raise InputError(f"{text[:60]!r} is none of {self.elements}; give a polynomial in t, or #3 for number 3")
+            return None
         total = 0
         for sign, coefficient, t, exponent in terms[:-1]:
             times = self.constant(int(coefficient or 1) * (-1 if sign == "-" else 1))

@@ -347,7 +347,8 @@ def from_table(
 ) -> Function:
     """The function of a checked table, -1 in the cells that are unknown; without a name, its digest names it."""
     if min(table.shape) < 2:
-        raise InputError(f"{where} must have at least 2 values of each variable, got the shape {shape_text(table)}")
+        shape = " × ".join(map(str, table.shape))
+        raise InputError(f"{where} must have at least 2 values of each variable, got the shape {shape}")
     if table.size > LARGEST_TABLE:
         raise InputError(f"{where} has {table.size:,} cells, above the limit of {LARGEST_TABLE:,}")
     largest = int(table.max())
@@ -368,10 +369,6 @@ def from_table(
 def named_by_digest(function: Function, kind: str) -> Function:
     name = f"{kind} {function.digest[:6]}"
     return replace(function, name=name, source=name)
-
-
-def shape_text(table: Int[np.ndarray, "..."]) -> str:
-    return " × ".join(map(str, table.shape))
 
 
 def from_callable(function: Callable[..., Any], mod: int | None, sizes: Sequence[int] | None) -> Function:

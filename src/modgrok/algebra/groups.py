@@ -18,7 +18,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from math import lcm
-from operator import index
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,7 +26,7 @@ from jaxtyping import Bool, Int
 
 from modgrok.algebra.field import Residues
 from modgrok.algebra.named_groups import LARGEST_ORDER, Presentation, cycles_text, named, permutation_of
-from modgrok.algebra.representations import Representation, real_irreducibles
+from modgrok.algebra.representations import Representation, classes_of, inverses_of, real_irreducibles
 from modgrok.algebra.structures import Structure
 from modgrok.algebra.table_files import SUFFIXES, read_table, whole_numbers
 from modgrok.base.errors import InputError
@@ -72,26 +71,10 @@ class Group(Structure, Result):
     def name(self, element: int) -> str:
         return self.words_of_elements[element]
 
-    def element(self, given: Any) -> int:
-        """The element of a name ("(1 2 3)", "r^2 s"), of its number, or of "#17", its number as text."""
-        if isinstance(given, str):
-            return self._named(given)
-        try:
-            number = index(given)
-        except TypeError:
-            number = -1
-        if not 0 <= number < self.order:
-            raise InputError(f"{given} is none of {self.elements}; give a name, or a number below {self.order}")
-        return number
-
-    def _named(self, text: str) -> int:
-        numbered = re.fullmatch(r"\s*#\s*(\d{1,9})\s*", text)
-        if numbered and int(numbered[1]) < self.order:
-            return int(numbered[1])
-        for spelling in (str, _with_standard_cycles):
-            if (found := self._by_word.get(_plain_word(spelling(text)))) is not None:
-                return found
-        raise InputError(f"{text[:60]!r} is none of {self.elements}; give one of these names, or #3 for number 3")
+    def read(self, text: str) -> int | None:
+        """The element that is called "(1 2 3)", or "r^2 s"."""
+        words = (_plain_word(spelling(text)) for spelling in (str, _with_standard_cycles))
+        return next((self._by_word[word] for word in words if word in self._by_word), None)
 
     @cached_property
     def _by_word(self) -> dict[str, int]:
@@ -126,7 +109,7 @@ class Group(Structure, Result):
 
     @cached_property
     def inverses(self) -> Int[np.ndarray, "n"]:
-        return np.asarray(np.argmax(self.table == 0, axis=1))
+        return inverses_of(self.table)
 
     # -------------------------------------------------------------------------------------- what follows
 
@@ -154,8 +137,7 @@ class Group(Structure, Result):
     @cached_property
     def class_of(self) -> Int[np.ndarray, "n"]:
         """The first element of the conjugacy class of each."""
-        conjugates = self.table[self.table, self.inverses[:, None]]  # g x g^-1 at [g, x]
-        return np.asarray(conjugates.min(axis=0))
+        return classes_of(self.table)
 
     @cached_property
     def classes(self) -> tuple[tuple[int, ...], ...]:
@@ -338,6 +320,18 @@ def powers_of(table: Int[np.ndarray, "n n"], x: int, identity: int = 0) -> list[
     while (following := int(table[found[-1], x])) != identity:
         found.append(following)
     return found
+
+
+def cyclic_logarithms(table: Int[np.ndarray, "n n"]) -> Int[np.ndarray, "n"] | None:
+    """k for the k-th power of the first element that generates a cyclic group; None for other groups."""
+    order = len(table)
+    if not np.array_equal(table, table.T):
+        return None
+    for element in range(min(1, order - 1), order):
+        powers = powers_of(table, element)
+        if len(powers) == order:
+            return np.argsort(powers)
+    return None
 
 
 def generators_of(table: Int[np.ndarray, "n n"]) -> list[int]:

@@ -241,6 +241,8 @@ FAMILIES = (
     matrices("GL(2,3)", "matrices over GF(3) that have an inverse", special=False),
 )
 MORE_EXAMPLES = ("S3xZ10", "Z2^4", "<(1 2 3), (1 2)>")
+KNOWN_GROUPS = ", ".join((*(family.example for family in FAMILIES), *MORE_EXAMPLES)) + ", or a file with its table"
+"""Which groups there are, for errors."""
 MOST_FACTORS = 10
 """Of a direct power: 2^10 is above the largest order."""
 SEPARATOR = re.compile(r"\s*[x×](?![^<]*>)\s*")
@@ -252,11 +254,6 @@ class Factor(NamedTuple):
     title: str
     order: int
     make: Callable[[], Presentation]
-
-
-def known_groups() -> str:
-    """Which groups there are, for errors."""
-    return ", ".join((*(family.example for family in FAMILIES), *MORE_EXAMPLES)) + ", or a file with its table"
 
 
 def named(text: str) -> Presentation:
@@ -305,7 +302,7 @@ def primary(text: str, whole: str) -> Factor:
         raise InputError(f"{plain} is a field, not a group; give field={found[1]} (--field {found[1]})")
     near = get_close_matches(re.sub(r"\d+", "5", plain.upper()), NEAR, 1, 0.5)
     meant = f"; did you mean {NEAR[near[0]]}?" if near else ";"
-    raise InputError(f"unknown group {whole.strip()[:60]!r}{meant} there are {known_groups()}")
+    raise InputError(f"unknown group {whole.strip()[:60]!r}{meant} there are {KNOWN_GROUPS}")
 
 
 NEAR = {re.sub(r"\d+", "5", family.example.upper()): family.example for family in FAMILIES} | {

@@ -29,7 +29,7 @@ from modgrok.algebra.field import (
     reduce_exponent,
 )
 from modgrok.algebra.structures import UNDEFINED, Structure, lifted, structure_of
-from modgrok.algebra.trees import Tree, children, is_polynomial, no_polynomial, to_latex, to_text, variables
+from modgrok.algebra.trees import Tree, children, is_polynomial, no_polynomial, to_text, variables
 from modgrok.base.errors import InputError
 
 LARGEST_TABLE = 1 << 24
@@ -177,10 +177,6 @@ class Polynomial:
 
     def __str__(self) -> str:
         return to_text(self.tree)
-
-    @property
-    def latex(self) -> str:
-        return to_latex(self.tree)
 
 
 def polynomial(modulus: int, over: Sequence[int], terms: Mapping[tuple[int, ...], int]) -> Polynomial:

@@ -71,10 +71,6 @@ class Representation:
         return self.character > self.dimension - EQUAL
 
     @property
-    def is_faithful(self) -> bool:
-        return int(self.kernel.sum()) == 1
-
-    @property
     def multiplicity(self) -> int:
         """How often it occurs in the functions on the group: D/κ."""
         return self.dimension // self.division
@@ -91,7 +87,7 @@ def inverses_of(table: Multiplication) -> Int[np.ndarray, "n"]:
 
 def classes_of(table: Multiplication) -> Int[np.ndarray, "n"]:
     """The conjugacy class of every element, named by its smallest element."""
-    return np.asarray(table[table, inverses_of(table)[:, None]].min(axis=0))
+    return np.asarray(table[table, inverses_of(table)[:, None]].min(axis=0))  # of g x g^-1 at [g, x]
 
 
 def real_irreducibles(table: Multiplication) -> tuple[Representation, ...]:

@@ -7,6 +7,7 @@ integers modulo m are one; there the number of an element is its name.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,9 +46,29 @@ class Structure(ABC):
     def name(self, element: int) -> str:
         """What people call an element."""
 
-    @abstractmethod
+    spelling_words = ("a name", "one of these names")
+    """What a name is, in errors: for an object that is none, and for a text."""
+
     def element(self, given: Any) -> int:
-        """The element that is meant; an `InputError` that says which there are where it is none."""
+        """The element of a name, of its number, or of "#17", its number as text; an `InputError` where it is none."""
+        told, spelled = self.spelling_words
+        if isinstance(given, str):
+            numbered = re.fullmatch(r"\s*#\s*(\d{1,9})\s*", given)
+            found = int(numbered[1]) if numbered and int(numbered[1]) < self.order else self.read(given)
+            if found is None:
+                raise InputError(f"{given[:60]!r} is none of {self.elements}; give {spelled}, or #3 for number 3")
+            return found
+        try:
+            number = index(given)
+        except TypeError:
+            number = -1
+        if not 0 <= number < self.order:
+            raise InputError(f"{given} is none of {self.elements}; give {told}, or a number below {self.order}")
+        return number
+
+    def read(self, text: str) -> int | None:
+        """The element of a name; None where it is that of none."""
+        raise NotImplementedError
 
     @abstractmethod
     def constant(self, number: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, islice
 from typing import TypeAlias
 
@@ -138,13 +138,8 @@ TERMS = (*ATOMS, Product, Quotient)
 
 @dataclass(frozen=True)
 class Notation:
-    """How names, powers, products before a digit, and parentheses are written."""
+    """How expressions are written; the first variables may have `letters` for names."""
 
-    name: str
-    power: str
-    times: str
-    left: str
-    right: str
     letters: str = ""
 
     def bare(self, tree: Tree) -> str:
@@ -152,11 +147,11 @@ class Notation:
             case Integer(value):
                 return str(value)
             case Variable(index):
-                return self.letters[index - 1] if index <= len(self.letters) else self.name.format(index=index)
+                return self.letters[index - 1] if index <= len(self.letters) else f"n{index}"
             case Generator():
                 return "t"
             case Power(base, exponent):
-                return self.power.format(base=self.within(base, Integer, Variable, Generator), exponent=exponent)
+                return f"{self.within(base, Integer, Variable, Generator)}^{exponent}"
             case Negation(operand):
                 return "-" + self.within(operand, *TERMS)
             case Quotient(numerator, denominator):
@@ -170,7 +165,7 @@ class Notation:
 
     def within(self, tree: Tree, *bare_kinds: type) -> str:
         """In parentheses, unless it is of a kind that needs none here."""
-        return self.bare(tree) if isinstance(tree, bare_kinds) else self.left + self.bare(tree) + self.right
+        return self.bare(tree) if isinstance(tree, bare_kinds) else f"({self.bare(tree)})"
 
     def sum(self, first: Tree, *rest: Tree) -> str:
         text = self.within(first, *TERMS, Negation)
@@ -189,20 +184,11 @@ class Notation:
         text = ""
         for factor in factors:
             starts_with_digit = isinstance(factor.base if isinstance(factor, Power) else factor, Integer)
-            text += (self.times if starts_with_digit else " ") if text else ""
+            text += ("*" if starts_with_digit else " ") if text else ""
             text += self.within(factor, *ATOMS)
         return text
 
 
-TEXT = Notation("n{index}", "{base}^{exponent}", "*", "(", ")")
-LATEX = Notation("n_{{{index}}}", "{base}^{{{exponent}}}", r" \cdot ", r"\left(", r"\right)")
-
-
 def to_text(tree: Tree, letters: str = "") -> str:
     """The expression as text, which is read back to the same tree; the first variables may have letters for names."""
-    return (replace(TEXT, letters=letters) if letters else TEXT).bare(tree)
-
-
-def to_latex(tree: Tree) -> str:
-    """The expression as LaTeX; `parse` reads it back to the same tree."""
-    return LATEX.bare(tree)
+    return Notation(letters).bare(tree)

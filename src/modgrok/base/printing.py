@@ -60,7 +60,7 @@ def visible(text: str) -> str:
     >>> print(visible("a\x1b[2Jb"))
     a\x1b[2Jb
     """
-    return "".join(escaped(c) if category(c) in CONTROLS and c != "\n" else c for c in text)
+    return "".join(c.encode("unicode_escape").decode() if category(c) in CONTROLS and c != "\n" else c for c in text)
 
 
 CONTROLS = ("Cc", "Cf", "Cs")
@@ -78,10 +78,6 @@ def warn_visibly() -> None:
 
     if logging.lastResort is not None:
         logging.lastResort.setFormatter(Visible())
-
-
-def escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 LONGEST_LINE = 10_000

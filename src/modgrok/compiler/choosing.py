@@ -13,20 +13,19 @@ from jaxtyping import Int
 from modgrok.algebra.field import is_prime
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.polynomial import value_table
 from modgrok.algebra.trees import Tree, variable_names, variables
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, Lookup
 from modgrok.compiler.exact_weights import AnyKernel, exact_width, full_kernel, short_kernel
 from modgrok.compiler.margins import step_margin
-from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plan_from_witness
+from modgrok.compiler.plan import plan_by_remainders, plan_by_shape, plan_by_terms, plans_from_witness
 from modgrok.compiler.planner import prime_powers
 from modgrok.compiler.steps import Plan, Step, sum_step
 from modgrok.compiler.structured import (
     LARGEST_PAIRING,
     can_be_looked_up,
-    cyclic_logarithms,
     is_structured,
     product_plans,
     structured_plans,
@@ -140,8 +139,7 @@ def witness_plans(tree: Tree, modulus: int) -> Iterator[Plan]:
             found = list(any_witnesses(table, modulus, DECISION_EFFORT))
             found += product_witnesses(table, DECISION_EFFORT) if not found else []
         for witness in found:
-            for fold in (True, False):
-                yield plan_from_witness(names, (modulus,) * 2, modulus, witness, fold=fold)
+            yield from plans_from_witness(names, (modulus,) * 2, modulus, witness)
 
 
 def witnesses(table: Int[np.ndarray, "p p"], modulus: int) -> Iterator[Witness]:
@@ -263,9 +261,7 @@ def witness_table_plans(function: Function) -> tuple[list[Plan], str]:
     if not found and not can_be_looked_up(function):
         found = list(any_witnesses(table, values, TABLE_EFFORT))
     return [
-        plan_from_witness(function.variables, function.sizes, values, witness, fold=fold)
-        for witness in found
-        for fold in (True, False)
+        plan for witness in found for plan in plans_from_witness(function.variables, function.sizes, values, witness)
     ], "all"
 
 

@@ -42,6 +42,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from modgrok.algebra.representations import Representation
+from modgrok.compiler.phases import over_fibres
 from modgrok.compiler.random_weights import check_size
 from modgrok.compiler.steps import Step
 from modgrok.networks.circuit import Expert
@@ -52,9 +53,6 @@ SEARCH_WORK, MOST_ROUNDS, AT_ONCE = 1 << 27, 200, 32
 """Operations that the search for codes may take, in how many rounds, and how many codes it tries in each."""
 MOST_SUBGROUPS = 3000
 """Intersections of kernels that are looked at for the smallest faithful choice of representations."""
-SEARCHED: dict[tuple[tuple[bytes, ...], int], Codes] = {}
-MOST_SEARCHED = 64
-"""Codes that are kept."""
 LEAST_DISTANCE = 1e-6
 """Codes that are nearer, relative to the largest, are not told apart."""
 MISSING = -2.0
@@ -116,19 +114,10 @@ class GroupProduct:
             for count in [fewest, *(rung for rung in CODE_LADDER if rung > fewest)]:
                 if count * width + 1 >= exact_width(self.representations, self.after is not None):
                     break
-                codes = self.codes(chosen, count)
+                codes = spread_codes(tuple(self.representations[k] for k in chosen), count)
                 if codes.distance > LEAST_DISTANCE:
                     return self.ranking(step, codes, np.array(chosen))
         return self.one_hot(step)
-
-    def codes(self, chosen: Sequence[int], count: int) -> Codes:
-        """Those of one group are searched for once."""
-        key = tuple(self.representations[k].matrices.tobytes() for k in chosen), count
-        if key not in SEARCHED:
-            if len(SEARCHED) > MOST_SEARCHED:
-                SEARCHED.clear()
-            SEARCHED[key] = spread_codes([self.representations[k] for k in chosen], count)
-        return SEARCHED[key]
 
     def ranking(self, step: Step, codes: Codes, chosen: Int[np.ndarray, "_"]) -> CodeKernel:
         values = codes.values
@@ -180,11 +169,10 @@ def finished(
     constants: Float[np.ndarray, "order"],
 ) -> Expert:
     """The expert with its constant neuron; elements become classes, and a class that no element has is ranked last."""
-    summed = np.zeros((step.classes, len(rows) + 1))
-    np.add.at(summed, step.outputs, np.vstack([rows, constants]).T)
-    summed[np.bincount(step.outputs, minlength=step.classes) == 0, -1] = MISSING
+    readout = over_fibres(step, np.vstack([rows, constants]))
+    readout[-1, np.bincount(step.outputs, minlength=step.classes) == 0] = MISSING
     one = np.full((*embed.shape[:2], 1), 1 / len(embed))
-    return Expert(np.concatenate([embed, one], axis=2), np.ascontiguousarray(summed.T), 2)
+    return Expert(np.concatenate([embed, one], axis=2), np.ascontiguousarray(readout), 2)
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,7 +205,8 @@ def all_codes(representations: Sequence[Representation]) -> Codes:
     return Codes(tuple(parts), np.hstack(values) if values else np.zeros((order, 0)), False)
 
 
-def spread_codes(representations: Sequence[Representation], count: int) -> Codes:
+@lru_cache(maxsize=64)
+def spread_codes(representations: tuple[Representation, ...], count: int) -> Codes:
     """Codes of `count` numbers that lie far apart: random ones are compared, and the best is climbed from.
 
     z_j(c) is linear in the entries of w_j v_jᵀ, so that many are tried in one product of matrices. The generator is

@@ -121,7 +121,7 @@ def compile(
         if found.tree is None:
             typed = (function,) if found.written is not None and isinstance(function, str) else ()
             texts = (task_text(text, found.structure) for text in typed)
-            return compile_table(found, mod, ExactSettings(**{"frequencies": None, **given}), *texts)
+            return compile_table(found, ExactSettings(**{"frequencies": None, **given}), *texts)
         return compile_exact(found, mod, ExactSettings(**given))
     if found.tree is None:
         raise InputError("the paper's method takes a polynomial, got a table; method exact takes tables too")
@@ -171,15 +171,12 @@ def read_expression(expression: str | Function, mod: int | None) -> tuple[Functi
     return function, function.tree
 
 
-def compile_table(
-    function: Function, mod: int | None = None, settings: ExactSettings | None = None, *texts: str
-) -> Network:
+def compile_table(function: Function, settings: ExactSettings, *texts: str) -> Network:
     """A word in a group, an expression over a field, or a function that is known by its table alone; proved.
 
     A table has one expert, by the witness that the decision finds; where it finds none, the table is looked up, and the
     method says so. `texts` are what was typed, for the kernel.
     """
-    settings = settings or ExactSettings(frequencies=None)
     check_exact_settings(settings)
     plan, kernels = best_table_plan(function, settings.frequencies)
     if settings.frequencies is None:
@@ -283,15 +280,12 @@ def enough_margin(
 
 def compile_paper(expression: str | Function, mod: int | None = None, settings: PaperSettings | None = None) -> Network:
     """The network of the paper's Section 4, with random phases drawn from the seed, and the proof of its answers."""
-    network = random_network(expression, mod, settings)
+    network = random_network(expression, mod, settings or PaperSettings())
     return proved(network, network.function.source, modulus=mod)
 
 
-def random_network(
-    expression: str | Function, mod: int | None = None, settings: PaperSettings | None = None
-) -> Network:
+def random_network(expression: str | Function, mod: int | None, settings: PaperSettings) -> Network:
     """The same network without a proof, which takes far longer than a look at some thousand of many rows."""
-    settings = settings or PaperSettings()
     check_paper_settings(settings)
     function, tree = read_expression(expression, mod)
     plan = plan_by_terms(tree, function.values, flat=True)

@@ -31,7 +31,7 @@ from jaxtyping import Float, Int
 
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import CodeKernel
-from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, real_design
+from modgrok.compiler.phases import Design, best_design, exact_design, narrow_design, over_fibres, real_design
 from modgrok.compiler.random_weights import check_size
 from modgrok.compiler.steps import ABSORBED, Step
 from modgrok.networks.circuit import Expert
@@ -148,7 +148,7 @@ def exact_expert(step: Step, kernel: AnyKernel) -> Expert:
         return constant_expert(step)
     embeds, readouts = [], []
     for frequency, weight in kernel.waves():
-        embed, readout = frequency_block(step, frequency_design(step, frequency), frequency)
+        embed, readout = frequency_design(step, frequency).block(step, frequency)
         embeds.append(embed)
         readouts.append(weight * readout)
     shared_embed, shared_readout = shared_neurons(step, kernel)
@@ -165,23 +165,6 @@ def constant_expert(step: Step) -> Expert:
     )
     readout = (np.arange(step.classes) == value).astype(float)[None]
     return Expert(np.full((step.terms, step.symbols, 1), 1.0 / step.terms), readout, step.terms)
-
-
-def frequency_block(
-    step: Step, design: Design, frequency: int
-) -> tuple[Float[np.ndarray, "term p width"], Float[np.ndarray, "width class"]]:
-    """The neurons of one frequency; columns of absorbed inputs are zero."""
-    turn = 2 * np.pi / step.order
-    embed = design.embed(turn * (step.tables * frequency % step.order))
-    embed = np.where((step.tables == ABSORBED)[:, :, None], 0.0, embed)
-    return embed, over_fibres(step, design.readout(turn * (np.arange(step.order) * frequency % step.order)))
-
-
-def over_fibres(step: Step, rows: Float[np.ndarray, "width order"]) -> Float[np.ndarray, "width class"]:
-    """Rows over the group, summed over the elements that h sends to each class."""
-    summed = np.zeros((step.classes, len(rows)))
-    np.add.at(summed, step.outputs, rows.T)
-    return summed.T
 
 
 def shared_neurons(
@@ -226,7 +209,7 @@ def zero_residue(step: Step, kernel: Kernel) -> Float[np.ndarray, "nonzero class
     for frequency, weight in kernel.waves():
         design = frequency_design(step, frequency)
         readout = weight * design.readout(turn * (np.arange(step.order) * frequency % step.order))
-        columns = design.embed(np.zeros((step.terms, 1)))[:, 0, :]
+        columns = design.embed(np.zeros((step.terms, 1, 1)))[:, 0, :]
         hidden = np.stack([columns[:n].sum(axis=0) for n in range(step.terms)])
         residue += hidden**step.terms @ readout
     return over_fibres(step, residue)

@@ -22,9 +22,10 @@ from functools import lru_cache
 from math import comb, factorial, pi
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
 
 from modgrok.base.errors import InputError
+from modgrok.compiler.steps import ABSORBED, Step
 
 Matrix = Float[np.ndarray, "term width"]
 Vector = Float[np.ndarray, "width"]
@@ -59,14 +60,41 @@ class Design:
         largest = np.abs(self.offset) + np.abs(self.amplitude).sum(axis=0)
         return float(np.sum(np.abs(self.readout_amplitude) * largest**self.terms) + abs(self.constant))
 
-    def embed(self, angles: Float[np.ndarray, "term p"]) -> Float[np.ndarray, "term p width"]:
-        """Columns of an expert's embed for inputs at these angles; the terms share the offset equally."""
-        waves = self.amplitude[:, None, :] * np.cos(angles[:, :, None] + self.phase[:, None, :])
+    def embed(self, angles: Float[np.ndarray, "term p neurons"]) -> Float[np.ndarray, "term p width"]:
+        """Columns of an expert's embed for inputs at these angles, the same for all neurons or one for each; the terms
+        share the offset equally."""
+        waves = self.amplitude[:, None, :] * np.cos(angles + self.phase[:, None, :])
         return np.asarray(waves + self.offset / self.terms)
 
-    def readout(self, angles: Float[np.ndarray, "class"]) -> Float[np.ndarray, "width class"]:
+    def readout(self, angles: Float[np.ndarray, "*neurons class"]) -> Float[np.ndarray, "width class"]:
         """Rows of an expert's readout for classes at these angles."""
         return np.asarray(self.readout_amplitude[:, None] * np.cos(self.readout_phase[:, None] - angles))
+
+    def block(
+        self, step: Step, frequency: int | Int[np.ndarray, "width"]
+    ) -> tuple[Float[np.ndarray, "term p width"], Float[np.ndarray, "width class"]]:
+        """The neurons over the group Z_m of a step, at one frequency f or each at its own.
+
+            embed[s, i, k]  = a[s,k] · cos( 2π/m · f_k · g_s(i) + ψ[s,k]) + offset[k]/S     0 where g_s(i) is absorbed
+            readout[k, q]   = Σ over t with h(t) = q of  b_k · cos(ξ_k - 2π/m · f_k · t)
+
+        Arguments are reduced modulo m as integers, so that the cosines are accurate at every frequency.
+        """
+        turn = 2 * np.pi / step.order
+        embed = self.embed(turn * (step.tables[:, :, None] * frequency % step.order))
+        embed = np.where((step.tables == ABSORBED)[:, :, None], 0.0, embed)
+        angles = turn * (np.multiply.outer(frequency, np.arange(step.order)) % step.order)
+        return embed, over_fibres(step, self.readout(angles))
+
+
+def over_fibres(step: Step, rows: Float[np.ndarray, "width order"]) -> Float[np.ndarray, "width class"]:
+    """Rows over the group, summed over the elements that h sends to each class.
+
+    That turns the indicator of t = Σ g_s into the indicator of q = h(Σ g_s), for any h, invertible or not.
+    """
+    summed = np.zeros((step.classes, len(rows)))
+    np.add.at(summed, step.outputs, rows.T)
+    return summed.T
 
 
 def printed_amplitude(terms: int, width: int) -> float:
@@ -74,14 +102,15 @@ def printed_amplitude(terms: int, width: int) -> float:
     return float((2**terms / (width * factorial(terms))) ** (1 / (terms + 1)))
 
 
-def paper_form(name: str, phases: Matrix, constant: float = 0.0) -> Design:
-    """Equal amplitudes A and readout phase −Σ_s ψ_s: the form of the paper's `eq:solution_multisum`.
+def paper_form(name: str, phases: Matrix, constant: float = 0.0, amplitude: float | None = None) -> Design:
+    """Equal amplitudes A, the printed ones unless others are given, and readout phase −Σ_s ψ_s: the form of the paper's
+    `eq:solution_multisum`.
 
     H^S contains S!·Π_s A cos(θ_s + ψ_s), whose part e^{i(Σθ_s + Σψ_s)} meets the readout's e^{−iΣψ_s} and
     adds A^{S+1}·S!/2^S to the wanted logit. N neurons must add up to 1, so A = (2^S / (N·S!))^{1/(S+1)}.
     """
     terms, width = phases.shape
-    scale = printed_amplitude(terms, width)
+    scale = printed_amplitude(terms, width) if amplitude is None else amplitude
     return Design(
         name,
         np.full_like(phases, scale),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -66,25 +66,19 @@ def plan_by_remainders(
     return planner.plan(planner.join(signals, to_text(tree)), fold=fold)
 
 
-def plan_from_witness(
-    names: Sequence[str], sizes: Sequence[int], values: int, witness: Witness, *, fold: bool = True
-) -> Plan:
-    """One expert for a function that is h(g1 + g2 + …) over some cyclic group, as a witness says.
-
-    Not folded, the expert puts out the element of the group (one more symbol stands for the absorbing one) and h
-    is an expert of its own.
-    """
+def plans_from_witness(names: Sequence[str], sizes: Sequence[int], values: int, witness: Witness) -> Iterator[Plan]:
+    """One expert for a function that is h(g1 + g2 + …) over some cyclic group, as a witness says; or two, of which the
+    first puts out the element of the group (one more symbol stands for the absorbing one) and the other h."""
     parts = " + ".join(f"g{s}({name})" for s, name in enumerate(names, start=1))
     over = f"over Z_{witness.group_order}"
     text = f"h({parts}) {over}"
-    step = witness_step(witness, text if fold else f"{parts} {over}")
+    step = witness_step(witness, f"{parts} {over}")
     h = np.array([0 if value is None else value for value in (*witness.h, witness.h_absorbing)])[: step.classes]
-    if not fold:
-        relabelling = sum_step((len(names),), [h], values, text, kind="relabel")
-        return Plan(tuple(names), tuple(sizes), (step, relabelling))
     absorbed = None if step.absorbed is None else int(h[step.absorbed])
-    folded = replace(step, outputs=h[step.outputs], absorbed=absorbed, classes=values)
-    return Plan(tuple(names), tuple(sizes), (folded,))
+    folded = replace(step, text=text, outputs=h[step.outputs], absorbed=absorbed, classes=values)
+    relabelling = sum_step((len(names),), [h], values, text, kind="relabel")
+    for steps in ((folded,), (step, relabelling)):
+        yield Plan(tuple(names), tuple(sizes), steps)
 
 
 def witness_step(witness: Witness, text: str) -> Step:

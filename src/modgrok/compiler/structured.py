@@ -27,7 +27,7 @@ from jaxtyping import Int
 from modgrok.algebra import trees
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group, powers_of
+from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.representations import Representation, real_irreducibles
 from modgrok.algebra.structures import Structure
 from modgrok.algebra.trees import Tree, has_condition, to_text
@@ -154,18 +154,6 @@ def inverse_text(text: str) -> str:
     if text.endswith("^-1"):
         return text[:-3]
     return f"{text}^-1" if text.isalnum() else f"({text})^-1"
-
-
-def cyclic_logarithms(table: np.ndarray) -> Table | None:
-    """k for the k-th power of the first element that generates a cyclic group; None for other groups."""
-    order = len(table)
-    if not np.array_equal(table, table.T):
-        return None
-    for element in range(min(1, order - 1), order):
-        powers = powers_of(table, element)
-        if len(powers) == order:
-            return np.argsort(powers)
-    return None
 
 
 def word_plans(function: Function, group: Group, tree: Tree, codes: bool) -> Iterator[Plan]:

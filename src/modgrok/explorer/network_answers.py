@@ -29,10 +29,10 @@ from modgrok.inspection.group_view import neurons_of
 from modgrok.inspection.order import NO_ORDER, Labels, witness_of
 from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
 from modgrok.networks.export import export
-from modgrok.networks.network import Network, check_rows
+from modgrok.networks.network import Network, check_rows, row_margins
 from modgrok.networks.predicting import Prediction
 from modgrok.networks.storage import WEIGHTS, load
-from modgrok.networks.verification import answers, row_margins, verify
+from modgrok.networks.verification import answers, verify
 from modgrok.training.inspecting import inspect
 
 KEPT_NETWORKS = 16

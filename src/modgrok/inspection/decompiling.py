@@ -18,7 +18,6 @@ from jaxtyping import Bool
 
 from modgrok.algebra.function import Function
 from modgrok.base.results import Columns, Result, html_table, percent, plain_object
-from modgrok.compiler.plan import witness_tables
 from modgrok.inspection.group_view import GroupTemplates, group_columns
 from modgrok.inspection.input_spectrum import Axes, neuron_columns
 from modgrok.inspection.inside import whole_inside
@@ -170,8 +169,7 @@ def analytical_form(recognised: Recognised) -> tuple[Templates | None, int | Non
         return GroupTemplates.of_group(recognised.placed), None
     witness, function = recognised.witness, recognised.function
     if witness is not None:
-        outputs = np.array([-1 if value is None else value for value in witness.h])
-        return Templates.of(Labels(witness.group_order, witness_tables(witness), outputs)), witness.h_absorbing
+        return Templates.of(Labels.of(witness)), witness.h_absorbing
     labels = None if function is None else witness_of(function)
     if labels is None or function is None:
         return None, None

@@ -180,14 +180,10 @@ class ExpertInspection:
         }
 
 
-def inspect_experts(
-    network: Network, order: str = "auto", labels: Sequence[Labels] | None = None
-) -> tuple[ExpertInspection, ...]:
-    """Every expert of a circuit in its order; `labels` are places for each expert, to be taken instead of a search."""
+def inspect_experts(network: Network, order: str = "auto") -> tuple[ExpertInspection, ...]:
+    """Every expert of a circuit in its order."""
     experts = network.circuit.experts
-    if labels is not None:
-        orders = [[Order("witness", own)] for own in labels]
-    elif len(experts) == 1:
+    if len(experts) == 1:
         orders = [[order_of(network.function, order)]]
     else:
         orders = [list(expert_orders(e, order, own)) for e, own in zip(experts, plan_labels(network), strict=True)]
@@ -340,18 +336,16 @@ def snap(expert: Expert, waves: FittedWaves) -> Expert:
     return Expert(embed, readout, expert.power)
 
 
-def accuracies(network: Network, table: Int[np.ndarray, "p ..."] | None = None) -> tuple[float, float, int]:
+def accuracies(network: Network) -> tuple[float, float, int]:
     """Share of right answers over the whole table, and over its rows without a zero; and the number of rows checked.
 
-    Right are the values of the network's expression, or of `table`, one axis per variable. Where the whole table takes
-    more than `MOST_WORK`, random rows are checked.
+    Where the whole table takes more than `MOST_WORK`, random rows are checked.
     """
     count = min(network.known_rows, max(1, MOST_WORK // network.parameters))
     size = chunk_rows(network.model, count, network.dtype)
     right, nonzero = [], []
     for rows in row_chunks(network, count, size, np.random.default_rng(0)):
-        values = answers(network, rows) if table is None else table[tuple(rows.T)]
-        right.append(network.predict(rows) == values)
+        right.append(network.predict(rows) == answers(network, rows))
         nonzero.append(np.all(rows != 0, axis=1))
     every = np.concatenate(right)
     return mean(every), mean(every[np.concatenate(nonzero)]), count

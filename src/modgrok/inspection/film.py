@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float, Int
 from modgrok.algebra.cosets import coset_order
 from modgrok.algebra.groups import Group
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, percent, plain_object
+from modgrok.base.results import Result, percent
 from modgrok.inspection.experts import accuracies, inspect_experts, no_waves, snapped_network, statistics
 from modgrok.inspection.group_view import GroupView, group_view, power, share_of, transform
 from modgrok.inspection.logits import VERSIONS, LogitsView, logits_view
@@ -57,6 +57,12 @@ class Film(Result):
     waves: Float[np.ndarray, "step neuron place"]
     group: Group | None = None
     held: Float[np.ndarray, "step neuron representation"] | None = None
+    told = ("order", "loss", "key_frequencies", "measures", "norm_per_frequency")
+
+    @property
+    def norm_per_frequency(self) -> Float[np.ndarray, "step frequency"]:
+        """The norms, as JSON calls them."""
+        return self.norms
 
     @property
     def steps(self) -> Int[np.ndarray, "step"]:
@@ -71,18 +77,6 @@ class Film(Result):
         return (
             f"{self.title}, {self.model}: {len(self.steps)} steps from {self.steps[0]} to "
             f"{self.steps[-1]}, analytical share {percent(share[0], 1)} to {percent(share[-1], 1)}"
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """The columns by name, the norm at every frequency, and what they are about."""
-        return plain_object(
-            {
-                "order": self.order,
-                "loss": self.loss,
-                "key_frequencies": self.key_frequencies,
-                "measures": self.measures,
-                "norm_per_frequency": self.norms,
-            }
         )
 
     def columns(self) -> dict[str, np.ndarray]:

@@ -6,14 +6,13 @@ are first asked for (`logits`, `inside`); the experts of a circuit, and the snap
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from jaxtyping import Bool, Int
+from jaxtyping import Bool
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, html_table, percent, plain_object
@@ -31,7 +30,7 @@ from modgrok.inspection.film import Film
 from modgrok.inspection.group_view import GroupView, group_view
 from modgrok.inspection.inside import InsideView, inside_view
 from modgrok.inspection.logits import LogitsView, logits_view
-from modgrok.inspection.order import ORDER_NAMES, Labels, order_of
+from modgrok.inspection.order import ORDER_NAMES, order_of
 from modgrok.networks.network import Network
 
 if TYPE_CHECKING:
@@ -203,26 +202,15 @@ class Inspection(Result):
         return makers[name]()
 
 
-def inspect_network(
-    network: Network,
-    *,
-    order: str = "auto",
-    labels: Sequence[Labels] | None = None,
-    table: Int[np.ndarray, "..."] | None = None,
-) -> Inspection:
-    """Fit waves to every expert, snap them, and check the snapped network; other models have no experts.
-
-    `labels` says for each expert where residues lie in the order called witness, if not where the function or plans of
-    the polynomial place them. `table` holds the right answers, one axis per variable; without it they are the values
-    of the network's expression.
-    """
+def inspect_network(network: Network, *, order: str = "auto") -> Inspection:
+    """Fit waves to every expert, snap them, and check the snapped network; other models have no experts."""
     if order not in ORDER_NAMES:
         raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
     if (why := no_waves(network)) is not None:
         return Inspection(network, no_weights_view=why)
-    experts = inspect_experts(network, order, labels)
+    experts = inspect_experts(network, order)
     snapped = snapped_network(network, experts)
-    return Inspection(network, experts, snapped, *accuracies(snapped, table))
+    return Inspection(network, experts, snapped, *accuracies(snapped))
 
 
 def neuron_columns(inspection: Inspection) -> dict[str, np.ndarray]:

@@ -282,10 +282,8 @@ def logits_view(
     )
 
 
-@lru_cache(maxsize=2)
-def templates_of(labels: Labels) -> Templates:
-    """The templates of a witness; kept, since a film asks for the same ones at every step."""
-    return Templates.of(labels)
+templates_of = lru_cache(maxsize=2)(Templates.of)
+"""The templates of a witness; kept, since a film asks for the same ones at every step."""
 
 
 def full_measures(

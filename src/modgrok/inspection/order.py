@@ -25,16 +25,18 @@ from jaxtyping import Array, Bool, Int
 from modgrok.algebra.expression import parse
 from modgrok.algebra.field import check_prime, exp_table, is_prime, log_table
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.algebra.trees import Tree, variable_names
 from modgrok.base.errors import InputError
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
-from modgrok.compiler.structured import cyclic_logarithms
+from modgrok.separable.verdict import Witness
 
 ORDER_NAMES = ("auto", "additive", "multiplicative", "witness")
 NO_ORDER = "none"
+SOME_CELLS = 64
+"""Cells that tell most slopes to be wrong."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,12 @@ class Labels:
     tables: Int[np.ndarray, "term p"]
     outputs: Int[np.ndarray, "period"]
     """-1 where no sum of inputs lands."""
+
+    @classmethod
+    def of(cls, witness: Witness) -> Labels:
+        """The places of a witness over a cyclic group."""
+        outputs = np.array([-1 if value is None else value for value in witness.h])
+        return cls(witness.group_order, witness_tables(witness), outputs)
 
     @property
     def reached(self) -> Int[np.ndarray, "place"]:
@@ -175,7 +183,7 @@ def table_witness(function: Function) -> Labels | None:
     """The places that the decision finds for a table modulo one number, which agree with all of its known cells; None
     where it finds none."""
     found = witness_labels(function.table) if function.square else None
-    if found is None and function.square and function.known is not None and (form := form_of_known(function.table)):
+    if found is None and function.square and function.known is not None and (form := natural_form(function.table)):
         _, found = form
     return None if found is None or found.period < 2 else found
 
@@ -216,7 +224,9 @@ def table_order(table: Int[np.ndarray, "p ..."], name: str = "auto") -> Order:
     """
 
     def own() -> Order:
-        return natural_form(table) or named_order(witness_labels(table)) or fallback(table)
+        form = natural_form(table)
+        natural = None if form is None else natural_order(form[0], len(table), table.ndim)
+        return natural or named_order(witness_labels(table)) or fallback(table)
 
     return chosen_order(name, len(table), table.ndim, own)
 
@@ -290,10 +300,7 @@ def witness_labels(table: Int[np.ndarray, "p ..."]) -> Labels | None:
         return Labels(len(table), table[None], np.arange(len(table)))
     if table.ndim != 2:
         return None
-    for witness in witnesses(table, len(table)):
-        outputs = np.array([-1 if value is None else value for value in witness.h])
-        return Labels(witness.group_order, witness_tables(witness), outputs)
-    return None
+    return next(map(Labels.of, witnesses(table, len(table))), None)
 
 
 def named_order(labels: Labels | None) -> Order | None:
@@ -325,30 +332,9 @@ def is_affine(labels: Labels, natural: Labels) -> bool:
     return True
 
 
-def natural_form(table: Int[np.ndarray, "p ..."]) -> Order | None:
-    """The natural order of a whole table that is c + Σ_v c_v n_v, or a product c Π_v n_v^a_v; else None."""
-    if (table < 0).any():
-        found = form_of_known(table)
-        return found and natural_order(found[0], len(table), table.ndim)
-    p, n, axes = len(table), np.indices(table.shape), np.eye(table.ndim, dtype=int)
-    c = table[tuple(0 * axes[0])]
-    slopes = [table[tuple(axis)] - c for axis in axes]
-    if np.array_equal((c + np.tensordot(slopes, n, 1)) % p, table):
-        return natural_order("additive", p, table.ndim)
-    if table.ndim < 2 or not is_prime(p) or p == 2:
-        return None
-    log, exp = log_table(p), exp_table(p)
-    c = log[table[tuple(0 * axes[0] + 1)]]
-    slopes = [log[table[tuple(np.where(axis, exp[1], 1))]] - c for axis in axes]
-    product = exp[(c + np.tensordot(slopes, log[n], 1)) % (p - 1)]
-    if np.array_equal(np.where(n.all(axis=0), product, 0), table):
-        return natural_order("multiplicative", p, table.ndim)
-    return None
-
-
-def form_of_known(table: Int[np.ndarray, "p ..."]) -> tuple[str, Labels] | None:
-    """The same of a table with unknown cells: the natural order in which its known cells have such a form, and the
-    places of that form."""
+def natural_form(table: Int[np.ndarray, "p ..."]) -> tuple[str, Labels] | None:
+    """The natural order in which the known cells of a table are c + Σ_v c_v n_v, or a product c Π_v n_v^a_v, and the
+    places of that form; else None."""
     p, n, known = len(table), np.indices(table.shape), table >= 0
     for name in ("additive", "multiplicative") if table.ndim > 1 and is_prime(p) and p > 2 else ("additive",):
         natural = natural_order(name, p, table.ndim)
@@ -379,7 +365,9 @@ def slope(
     first = placed.argmax(axis=axis, keepdims=True)
     rise = (value - np.take_along_axis(value, first, axis))[placed]
     run = (along - np.take_along_axis(along, first, axis))[placed]
-    return next((each for each in range(period) if not ((rise - each * run) % period).any()), None)
+    few = np.random.default_rng(0).integers(0, len(rise), SOME_CELLS)
+    fitting = (each for each in range(period) if not ((rise[few] - each * run[few]) % period).any())
+    return next((each for each in fitting if not ((rise - each * run) % period).any()), None)
 
 
 def fallback(table: Int[np.ndarray, "p ..."]) -> Order:

@@ -75,13 +75,9 @@ class Twin:
 def twin_of(network: Network, function: Function, expert: Expert, made_of: str, waves: int) -> Twin:
     """The twin with this expert, compared on every row."""
     settings = {"twin_of": network.title, "made_of": made_of}
-    made = Network.of_circuit(single(rounded(expert)), function, METHOD, settings=settings)
+    made = Network.of_circuit(single(expert).astype(np.float32), function, METHOD, settings=settings)
     own, original = (each.table().reshape(-1) for each in (made, network))
     return Twin(made, made_of, waves, own, original, function.table.reshape(-1))
-
-
-def rounded(expert: Expert) -> Expert:
-    return Expert(expert.embed.astype(np.float32), expert.readout.astype(np.float32), expert.power)
 
 
 # ------------------------------------------------------------------------------------------------- of neurons

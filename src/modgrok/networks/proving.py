@@ -18,7 +18,7 @@ from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.structures import Integers
 from modgrok.networks.models import Logits, Mlp
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, row_margins
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
@@ -65,15 +65,11 @@ def stands(network: Network, *texts: str, modulus: SupportsIndex | None = None) 
     if expected.max() >= network.model.classes:
         return False
     size = max(1, TRIED_LOGITS // network.model.classes)
-    return all(leads(network, rows[k : k + size], expected[k : k + size]) for k in range(0, len(rows), size))
-
-
-def leads(network: Network, rows: np.ndarray, expected: np.ndarray) -> bool:
-    """Whether the expected logit leads on every row; below 0 nothing is expected."""
-    logits, places, right = network.logits(rows), np.arange(len(rows)), np.maximum(expected, 0)
-    lead = logits[places, right]
-    logits[places, right] = -np.inf
-    return bool((lead > logits.max(axis=1))[expected >= 0].all())
+    rows, expected = rows[expected >= 0], expected[expected >= 0]
+    return all(
+        (row_margins(network.logits(rows[k : k + size]), expected[k : k + size]) > 0).all()
+        for k in range(0, len(rows), size)
+    )
 
 
 def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex | None) -> Typed:

@@ -124,13 +124,10 @@ def is_own_file(path: Path) -> bool:
 
 def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
     model = model_from(about["model"])
-    names = named_paths(model.skeleton())
-    leaves = [checked_leaf(name, tensor(name), shape) for name, shape in names.items()]
-    params = jax.tree.unflatten(jax.tree.structure(model.skeleton()), leaves)
     layers = range(whole_number(about.get("statistics", 0), "statistics"))
     return Network(
         model,
-        params,
+        read_weights(model, tensor, leaf_name),
         stored_function(about, tensor),
         str(about["method"]),
         tuple(expert_plan_from(step) for step in about["plan"]),
@@ -190,15 +187,16 @@ def called_a_table(name: str) -> str:
     return name if name == OWN_ANSWERS or PLAIN_NAME.fullmatch(name) else f"table {name!r}"
 
 
-def named_paths(skeleton: PyTree) -> dict[str, tuple[int, ...]]:
-    leaves, _ = jax.tree_util.tree_flatten_with_path(skeleton)
-    return {leaf_name(path): leaf.shape for path, leaf in leaves}
+def read_weights(model: Model, tensor: Tensors, name_of: Callable[[tuple[Any, ...]], str]) -> PyTree:
+    """The weights of a model, each of its shape; `name_of` says by which name a file has the leaf of a path."""
 
+    def checked(path: tuple[Any, ...], leaf: jax.ShapeDtypeStruct) -> Shaped[np.ndarray, "..."]:
+        name, found = name_of(path), tensor(name_of(path))
+        if found.shape != leaf.shape:
+            raise InputError(f"{name} must have shape {leaf.shape}, got {found.shape}")
+        return found
 
-def checked_leaf(name: str, found: Shaped[np.ndarray, "..."], shape: tuple[int, ...]) -> Shaped[np.ndarray, "..."]:
-    if found.shape != shape:
-        raise InputError(f"{name} must have shape {shape}, got {found.shape}")
-    return found
+    return jax.tree_util.tree_map_with_path(checked, model.skeleton())
 
 
 def model_from(stored: Mapping[str, Any]) -> Model:
@@ -299,10 +297,7 @@ def read_trained_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
     declared = {field.name: type_name(field.type) for field in fields(kind)}
     chosen = {name: setting(name, declared[name], settings[name]) for name in kind.settings() if name in settings}
     model = kind(function.sizes, function.values, **chosen)
-    leaves, structure = jax.tree_util.tree_flatten_with_path(model.skeleton())
-    named = {jax.tree_util.keystr(path).lstrip("."): leaf.shape for path, leaf in leaves}
-    found = [checked_leaf(name, tensor(name), shape) for name, shape in named.items()]
-    params = jax.tree.unflatten(structure, found)
+    params = read_weights(model, tensor, lambda path: jax.tree_util.keystr(path).lstrip("."))
     return Network(model, params, function, "trained", settings=settings)
 
 

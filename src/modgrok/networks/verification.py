@@ -110,15 +110,6 @@ class Verification(Result):
         return html_table(self.facts())
 
 
-def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
-    """Correct logit less the best wrong one; the logits are overwritten."""
-    places = np.arange(len(labels))
-    right = logits[places, labels].copy()
-    logits[places, labels] = -np.inf
-    with np.errstate(invalid="ignore"):  # infinite logits have no margin
-        return np.asarray(right - logits.max(axis=1))
-
-
 def verify(
     network: NetworkLike,
     *,

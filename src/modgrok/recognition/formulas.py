@@ -92,12 +92,9 @@ def sums(answers: Table) -> Iterator[Fit]:
     found = best_sum(answers, np.ones(answers.shape, bool), m)
     terms = {tuple(int(k == axis) for k in range(axes)): int(c) for axis, c in enumerate(found[:-1])}
     text = signed(polynomial(m, range(1, axes + 1), terms | {(0,) * axes: int(found[-1])}))
-    witness = Witness(m, tuple(tuple((c * np.arange(m) % m).tolist()) for c in found[:-1]), shifted(m, found[-1]))
+    h = tuple(((np.arange(m) + found[-1]) % m).tolist())
+    witness = Witness(m, tuple(tuple((c * np.arange(m) % m).tolist()) for c in found[:-1]), h)
     yield Fit("sums", (axes + 1) * log(m), linear(found, m), text, witness)
-
-
-def shifted(m: int, c: int) -> tuple[int, ...]:
-    return tuple(((np.arange(m) + c) % m).tolist())
 
 
 def products(answers: Table) -> Iterator[Fit]:

@@ -114,7 +114,7 @@ def is_group(t: Table) -> bool:
 
 def renamed(t: Table, rows: Int[np.ndarray, "n"], columns: Int[np.ndarray, "n"], identity: int) -> Placed:
     """The group with elements numbered anew: of a cyclic one by powers of a generator, else the identity is 0."""
-    n, orders = len(t), element_orders(t, identity)
+    n, orders = len(t), np.array([len(powers_of(t, x, identity)) for x in range(len(t))])
     generator = int(orders.argmax())
     if orders[generator] == n:
         names = np.array(powers_of(t, generator, identity))
@@ -122,10 +122,6 @@ def renamed(t: Table, rows: Int[np.ndarray, "n"], columns: Int[np.ndarray, "n"],
         names = np.array([identity, *(x for x in range(n) if x != identity)])
     number = np.argsort(names)
     return Placed(number[t[np.ix_(names, names)]], (number[rows], number[columns]), names)
-
-
-def element_orders(t: Table, identity: int) -> Int[np.ndarray, "n"]:
-    return np.array([len(powers_of(t, x, identity)) for x in range(len(t))])
 
 
 def cyclic_witness(placed: Placed) -> Witness | None:

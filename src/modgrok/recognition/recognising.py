@@ -51,6 +51,7 @@ from modgrok.recognition.latin import GroupFit, groups
 from modgrok.separable.procedures.climbing import Board, phases, places
 from modgrok.separable.procedures.quadrangles import Placed
 from modgrok.separable.reductions.groups import as_group
+from modgrok.separable.reductions.reduction import spread
 from modgrok.separable.verdict import Witness
 
 STARTS = 8
@@ -89,16 +90,10 @@ def placed(
     h = fibres(cells, sums, order)
     table = np.full(answers.shape, 0 if absorbed is None else absorbed)
     table[np.ix_(rows, columns)] = h[sums]
-    g = tuple(lifted(place, chosen) for place, chosen in zip(found, (rows, columns), strict=True))
+    g = tuple(spread(p, np.flatnonzero(chosen), place) for place, chosen in zip(found, (rows, columns), strict=True))
     formulas = 2 * p * log(order + 1) + (order + 1) * log(p)
     name = "any sum of places" if absorbed is None else "any product of places"
     return Fit(name, formulas, table, witness=Witness(order, g, reached(h, sums), absorbed))
-
-
-def lifted(place: Int[np.ndarray, "line"], chosen: Bool[np.ndarray, "p"]) -> tuple[int | None, ...]:
-    """Places of all lines, None for those that have none."""
-    number = np.cumsum(chosen) - 1
-    return tuple(int(place[number[k]]) if each else None for k, each in enumerate(chosen))
 
 
 SHARE_OF_ALL, SHARE_WITH_LOGITS, SHARE_OF_HELD_OUT = 0.9, 0.75, 0.5

@@ -11,7 +11,7 @@ the table.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -119,13 +119,8 @@ def check(path: str | Path) -> Check:
     content = read_json(path)
     if not isinstance(content, dict) or content.get("format") != FORMAT or not isinstance(content.get("claims"), list):
         raise InputError(f"{path} is no certificate of modgrok; `modgrok classify … --certificate {path}` writes one")
-    return replaced_errors(path, lambda: check_content(content, start))
-
-
-def replaced_errors(path: str | Path, work: Callable[[], Check]) -> Check:
-    """What is no certificate, as one line."""
     try:
-        return work()
+        return check_content(content, start)
     except NoProof as reason:
         raise InputError(
             f"{path} is no certificate that can be checked: {reason}; write it again with `modgrok classify`"

@@ -92,6 +92,10 @@ class Classification(Result):
     redundancy: float
     notes: tuple[str, ...]
     seconds: float
+    told = (
+        *("modulus", "verdict", "family", "group_order", "witness", "obstruction", "families", "fraction"),
+        *("redundancy", "notes", "seconds"),
+    )
 
     @property
     def best(self) -> FamilyVerdict | None:
@@ -103,6 +107,11 @@ class Classification(Result):
         if self.best is not None:
             return "in-class"
         return "not-in-class" if all(found.refuted for found in self.families) else "unknown"
+
+    @property
+    def verdict(self) -> Status:
+        """The status, as JSON calls it."""
+        return self.status
 
     @property
     def family(self) -> str | None:
@@ -127,22 +136,6 @@ class Classification(Result):
 
     def summary(self) -> str:
         return verdict_in_words(self.families)
-
-    def to_json(self) -> dict[str, Any]:
-        obstruction, witness = self.obstruction, self.witness
-        return {
-            "modulus": self.modulus,
-            "verdict": self.status,
-            "family": self.family,
-            "group_order": self.group_order,
-            "witness": witness.to_json() if witness else None,
-            "obstruction": obstruction.to_json() if obstruction else None,
-            "families": [found.to_json() for found in self.families],
-            "fraction": self.fraction,
-            "redundancy": self.redundancy,
-            "notes": list(self.notes),
-            "seconds": self.seconds,
-        }
 
 
 def best_of(families: tuple[FamilyVerdict, ...]) -> FamilyVerdict | None:

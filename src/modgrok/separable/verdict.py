@@ -188,12 +188,10 @@ class Obstruction(Result):
     axis: int = 0
     smaller: tuple[tuple[int, Obstruction], ...] = field(default=(), repr=False)
     """For a claim about all orders up to that of the group: obstructions for those that counting leaves open."""
+    told = ("kind", "explanation")
 
     def summary(self) -> str:
         return f"{self.kind}: {self.explanation}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"kind": self.kind, "explanation": self.explanation}
 
 
 @dataclass(frozen=True, repr=False)

@@ -35,8 +35,7 @@ from modgrok.compiler.margins import softmax_beta
 from modgrok.compiler.steps import ABSORBED, Plan, Step
 from modgrok.networks.circuit import Expert, batch_logits, single
 from modgrok.networks.description import Learned
-from modgrok.networks.network import Network
-from modgrok.networks.verification import row_margins
+from modgrok.networks.network import Network, row_margins
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import pick, train_ensemble
 

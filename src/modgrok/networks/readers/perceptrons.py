@@ -130,7 +130,7 @@ def beginnings(matrices: TensorsByName, sizes: Sizes) -> Iterator[Beginning]:
             if layer.shape[0] == sum(sizes.residues) and variables > 1:
                 yield Beginning(split(layer, sizes), "one-hots side by side", (name,), name)
             elif layer.shape[0] in (values, values + 1) and variables > 1:
-                yield Beginning(shared(layer[:values], variables), "one-hots added", (name,), name)
+                yield Beginning(np.repeat(layer[None, :values], variables, axis=0), "one-hots added", (name,), name)
     tables = [name for name, matrix in plain.items() if matrix.shape[0] in (values, values + 1)]
     for name in tables:
         yield from on_embeddings(plain, (name,) * variables, sizes)
@@ -169,10 +169,6 @@ def split(layer: Float[np.ndarray, "one_hot width"], sizes: Sizes) -> Float[np.n
     parts = np.split(layer, np.cumsum(sizes.residues)[:-1])
     longest = max(sizes.residues)
     return np.stack([np.pad(part, ((0, longest - len(part)), (0, 0))) for part in parts])
-
-
-def shared(embed: Float[np.ndarray, "p width"], variables: int) -> Float[np.ndarray, "variable p width"]:
-    return np.repeat(embed[None], variables, axis=0)
 
 
 def paths(

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Int
 
-from modgrok.algebra.groups import generators_of, powers_of
+from modgrok.algebra.groups import cyclic_logarithms, generators_of
 from modgrok.separable.procedures.search import Solution
 from modgrok.separable.reductions.reduction import Reduced, Table
 from modgrok.separable.verdict import Refutation
@@ -72,9 +72,7 @@ def decide_latin(cells: Table) -> Solution | Refutation:
     found = group_behind(cells)
     if not isinstance(found, Placed):
         return found
-    for x in range(len(cells)):
-        powers = powers_of(found.products, x)
-        if len(powers) == len(cells):
-            g1, g2 = (np.argsort(powers)[places] for places in found.g)
-            return Solution(g1, g2, "isotope")
-    return {"kind": "short-cycles"}
+    logarithms = cyclic_logarithms(found.products)
+    if logarithms is None:
+        return {"kind": "short-cycles"}
+    return Solution(logarithms[found.g[0]], logarithms[found.g[1]], "isotope")

@@ -17,7 +17,7 @@ from jaxtyping import Bool, Int
 
 from modgrok.separable.budget import Budget, steps_for
 from modgrok.separable.reductions.groups import Group
-from modgrok.separable.reductions.reduction import absorbable_values
+from modgrok.separable.reductions.reduction import absorbable_values, spread
 from modgrok.separable.verdict import Witness
 
 LARGEST = 1 << 15
@@ -58,15 +58,9 @@ def witness_of(
 ) -> Witness:
     """The placement as a witness, with all other lines at ∞; h is None at elements that no cell reaches."""
     g, h = found
-    parts: list[tuple[int | None, ...]] = []
-    for size, kept, placed in zip(shape, lines, g, strict=True):
-        full: list[int | None] = [None] * size
-        for a, t in zip(kept.tolist(), placed.tolist(), strict=True):
-            full[a] = t
-        parts.append(tuple(full))
     values = tuple(None if v < 0 else v for v in h.tolist())
     moduli = () if group.cyclic else group.moduli
-    return Witness(group.order, tuple(parts), values, absorbed, moduli=moduli)
+    return Witness(group.order, tuple(map(spread, shape, lines, g)), values, absorbed, moduli=moduli)
 
 
 class Placing:

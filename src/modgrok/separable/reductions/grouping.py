@@ -21,6 +21,7 @@ from modgrok.separable.certificates import check_witness
 from modgrok.separable.decision import EFFORT, Decision, steps_of
 from modgrok.separable.procedures.several import find_several
 from modgrok.separable.reductions.groups import Moduli, as_group
+from modgrok.separable.reductions.reduction import spread
 from modgrok.separable.verdict import Verdict, Witness
 
 
@@ -163,8 +164,5 @@ def as_sum(function: Int[np.ndarray, "p ..."], moduli: Moduli) -> list[tuple[int
         origin = along[(slice(None), *(slice(0, 1),) * function.ndim)]
         part = along if s == 0 else (along - origin) % orders
         total = total + part
-        full: list[int | None] = [None] * function.shape[s]
-        for n, t in zip(lines.tolist(), np.ravel_multi_index(tuple(part), moduli).ravel().tolist(), strict=True):
-            full[n] = t
-        parts.append(tuple(full))
+        parts.append(spread(function.shape[s], lines, np.ravel_multi_index(tuple(part), moduli).ravel()))
     return parts if (total % orders == digits).all() else None

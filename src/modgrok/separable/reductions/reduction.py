@@ -137,6 +137,14 @@ def renumbered(lines: Int[np.ndarray, "line"], kept: Int[np.ndarray, "kept"]) ->
     return np.where(np.isin(lines, kept), np.searchsorted(kept, lines), -1)
 
 
+def spread(size: int, kept: Int[np.ndarray, "kept"], places: Int[np.ndarray, "kept"]) -> tuple[int | None, ...]:
+    """The places of all lines: of those that are kept, and None for the others, which are at ∞."""
+    found: list[int | None] = [None] * size
+    for line, place in zip(kept.tolist(), places.tolist(), strict=True):
+        found[line] = place
+    return tuple(found)
+
+
 def reduce_table(table: Table, absorbed: int | None = None) -> Reduced:
     """The reduction for one value that ∞ carries, or for a group without ∞."""
     return reductions(table, [absorbed])[0]
