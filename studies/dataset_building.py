@@ -46,7 +46,7 @@ TEXTS = {
     "kinds": "tables of every kind, measured eight times on the way",
     "kinds-mlp": "some of the same tables, with MLPs",
     "kinds-transformer": "the same with transformers",
-    "other-kinds": "kinds that no law was fitted to, to try laws on",
+    "other-kinds": "more kinds of tables, at sides that the census of kinds has not",
     "older": "the first census, at three moduli, with trainings on whole tables",
 }
 """What a configuration is for, before what is counted of it; the first of them is the default one."""

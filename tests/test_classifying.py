@@ -197,10 +197,14 @@ def test_an_answer_about_unknown_cells_claims_no_more_than_the_known_ones():
     table[0, :5] = -1
     found = classify(table)
     assert found.answer[0].endswith("agrees in its 116 known cells with the sum n1 + n2.")
+    assert " from half of its known cells: expect " in found.answer[1]
+    assert found.facts()["twins"] == "no two rows and no two columns are known to be equal"
     assert found.to_json()["predicted"] == table_of(lambda a, b: a + b, 11).tolist()
     assert classify("n1 + n2", 5).to_json()["predicted"] is None
     table[5:] = table_of(lambda a, b: a**2 + a * b + b**2, 11)[5:]
     assert classify(table).answer[0].endswith("that is proved, whatever its unknown cells hold.")
+    constant = classify(np.where(table < 0, -1, 3), probe=False)
+    assert constant.answer[0].endswith("is constant in its 116 known cells.")
 
 
 def test_symmetries_are_told_in_the_names_of_the_variables_and_only_where_they_were_counted():

@@ -189,6 +189,8 @@ def test_the_curve_of_a_sum_rises_and_says_from_where(tmp_path):
     assert curve.shares == SHARES and values[0] < 0.2 and values[-1] > 0.95
     assert 0.1 < curve.half < curve.whole < 0.95 and curve.text.startswith("half of the rest from ")
     figure = curve_figure(curve, "n1 + n2 mod 23", "power", 0.5)
+    of_known = curve_figure(curve, "a table", "power", 0.5, whole=False).axes[0].get_xlabel()
+    assert "of the table" in figure.axes[0].get_xlabel() and "of the known cells" in of_known
     drawn = [line.get_xydata() for line in figure.axes[0].lines]
     assert is_drawn(figure)
     assert any(len(points) == len(SHARES) and np.allclose(points[:, 1], values) for points in drawn)

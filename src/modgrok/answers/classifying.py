@@ -109,7 +109,7 @@ class Answer(Result):
         found = {
             "group": described,
             "unknown cells": self.prediction_in_words,
-            "twins": wording.twins(self.redundancy, self.fraction),
+            "twins": wording.twins(self.redundancy, self.fraction, self.function.known is None),
             "complexity": "" if self.complexity is None else self.complexity.words,
         }
         if self.symmetries is not None:
@@ -216,7 +216,8 @@ def classify(
         raise InputError(f"what to expect is known of the models {', '.join(MODEL_NAMES)}, got {model!r}")
     asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    small = asked.known is None and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
+    whole = asked.known is None
+    small = whole and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
     symmetric = symmetries(asked.table, asked.modulus) if small else None
     expected = not_covered("it was not asked for", "table")
     if expect:
@@ -224,20 +225,21 @@ def classify(
     closed = None
     if found.witness is not None and found.witness.cyclic and asked.modulus is not None:
         closed = disguise(found.witness, asked.indices, asked.modulus)
-    known = None if asked.known is None else asked.known_cells
+    known = None if whole else asked.known_cells
+    constant = np.ptp(asked.table[asked.table >= 0]) == 0
     share = enough(asked.table, asked.modulus, found) if model == "power" else None
     shares = share_curve(asked.table, asked.modulus, model, progress=progress) if curve else None
-    ahead = outlook(expected, share, fraction, curve=shares)
+    ahead = outlook(expected, share, fraction, curve=shares, whole=whole)
     if max(1, round(fraction * asked.known_cells)) == asked.known_cells:
         ahead = replace(ahead, advice="")  # there is nothing to see for a probe: no known cell is left to test it on
     elif probe is None:
         probe = ahead.outcome == "unknown" and is_quick(asked, fraction, model)
     if probe:
         trained = probe_function(asked, fraction=fraction, model=model, progress=progress)
-        ahead = outlook(expected, share, fraction, trained, shares)
+        ahead = outlook(expected, share, fraction, trained, shares, whole=whole)
     return Answer(
         answer=(
-            f"{asked.title} {wording.what_it_is(found, closed, known, asked.expression)}.",
+            f"{asked.title} {wording.what_it_is(found, closed, known, asked.expression, bool(constant))}.",
             ahead.text,
         ),
         expression=asked.expression,

@@ -45,8 +45,8 @@ class Complexity(Result):
     components alone would have it, without the noise of single cells; the same where all are equally strong. `random`
     is the estimate of a random table of that size, with the same cells unknown. `lower` and `upper` are bounds, up to
     rounding and one chance in 10⁹; `lower_estimate` is the largest ⟨T, Y⟩ / σ(Y) where σ was searched for and not
-    bounded. These three are None where they were not asked for; where they were, an estimate above `upper` is lowered
-    to it.
+    bounded. These three are None where they were not asked for; where they were, an estimate beyond a bound is moved to
+    it.
     """
 
     value: float
@@ -107,7 +107,7 @@ def complexity(
     if len(asked.sizes) != 2 or max(*asked.sizes, asked.values) > LARGEST:
         raise InputError(
             f"the complexity is that of a function of two variables with at most {LARGEST} values each, got "
-            f"{asked.title} ({asked.shape_text}); give a smaller modulus, or fix the other variables"
+            f"{asked.name} ({asked.shape_text}); give a smaller modulus or table, or fix the other variables"
         )
     return complexity_of(asked, bounds=bounds)
 
@@ -127,7 +127,7 @@ def complexity_of(asked: Function, *, bounds: bool = False) -> Complexity:
         if bounds:
             lower, below = (x / tensor.scale for x in (lower_bound(tensor, found), found.below))
             upper = upper_bound(tensor, found) / tensor.scale
-            value = value if closed is not None or value is None else min(value, upper)
+            value = value if closed is not None or value is None else min(max(value, lower), upper)
     assert value is not None and shrunk is not None
     rows, columns = asked.sizes
     if asked.known is None:

@@ -47,7 +47,7 @@ class Outlook(Result):
     `outcome` is one of `LEADS`, `because` where that comes from, and `advice` what to do, empty where nothing is to be
     done. `expected` has the numbers, None where no trainings are like it; `enough` is the share of the table from which
     on half of all trainings grok, None where that is not known or `expected` says otherwise; `curve` has what is
-    expected at other shares, where that was asked.
+    expected at other shares, where that was asked. Of a table that is not `whole` shares are those of its known cells.
     """
 
     outcome: str
@@ -58,6 +58,7 @@ class Outlook(Result):
     enough: float | None
     probe: Probe | None
     curve: ShareCurve | None = None
+    whole: bool = True
 
     @property
     def text(self) -> str:
@@ -67,15 +68,15 @@ class Outlook(Result):
 
     @property
     def lead(self) -> str:
-        said = LEADS[self.outcome].format(part=share_text(self.fraction))
+        said = LEADS[self.outcome].format(part=share_text(self.fraction, self.whole))
         if self.outcome == "probed":
             right = percent(self.reached, 1)
             return f"{said} and got {right} of the unseen cells right. No number was to be expected: {self.because}."
         if self.outcome == "unknown":
             if self.enough is not None:
-                said = f"Whether so little as {share_text(self.fraction)} is enough was not measured"
+                said = f"Whether so little as {share_text(self.fraction, self.whole)} is enough was not measured"
             elif self.reached is not None:
-                said = f"How much networks learn of it from {share_text(self.fraction)} is not known"
+                said = f"How much networks learn of it from {share_text(self.fraction, self.whole)} is not known"
             return f"{said}: {self.because}."
         if self.expected.value is None or self.expected.low is None or self.expected.high is None:
             return f"{said}."
@@ -139,6 +140,8 @@ def outlook(
     fraction: float,
     probe: Probe | None = None,
     curve: ShareCurve | None = None,
+    *,
+    whole: bool = True,
 ) -> Outlook:
     """What the accuracy to expect, the share that is enough and a probe say together."""
     told = share is not None and curve is None and agrees(share, expected, fraction)
@@ -151,7 +154,7 @@ def outlook(
         advice = "a probe trains one small network on it and sees (--probe)"
     elif outcome != "learned" and enough is not None and enough > fraction:
         advice = f"train on more than {percent(enough, 0)} of the table"
-    return Outlook(outcome, because, advice, fraction, expected, enough, probe, curve)
+    return Outlook(outcome, because, advice, fraction, expected, enough, probe, curve, whole)
 
 
 def agrees(share: float, expected: Expectation, fraction: float) -> bool:
@@ -181,5 +184,6 @@ def outcome_of(expected: Expectation, enough: float | None, fraction: float) -> 
     return next((name for name, least in levels.items() if value >= least), "hardly"), expected.reason
 
 
-def share_text(fraction: float) -> str:
-    return "half of its table" if fraction == 0.5 else f"{100 * fraction:g} % of its table"
+def share_text(fraction: float, whole: bool = True) -> str:
+    share = "half" if fraction == 0.5 else f"{100 * fraction:g} %"
+    return f"{share} of its {'table' if whole else 'known cells'}"

@@ -26,23 +26,29 @@ REASONS = {
 
 
 def what_it_is(
-    found: Classification, closed: Disguise | None, known: int | None = None, expression: str | None = None
+    found: Classification,
+    closed: Disguise | None,
+    known: int | None = None,
+    expression: str | None = None,
+    constant: bool = False,
 ) -> str:
     """The verdict as the end of a sentence that begins with the function: 'is the sum 2 n1 + 3 n2'; 'is a sum' where
     its `expression` says as much.
 
-    Where only `known` of the cells are known, it is about these: the others may hold anything.
+    Where only `known` of the cells are known, it is about these, `constant` or not: the others may hold anything.
     """
     best = found.best
     if best is None:
         return why_it_is_nothing(found, whole=known is None)
+    cells = "cell" if known == 1 else "cells"
+    if known is not None and constant:
+        return f"is constant in its {known:,} known {cells}"
     if best.family == CONSTANT.name:
         return "is constant"
     if best.family == ONE_VARIABLE.name:
         return "depends on one variable alone"
     if best.family == GROUP.name:
         return what_group(best)
-    cells = "cell" if known == 1 else "cells"
     verb, noun = "is" if known is None else f"agrees in its {known:,} known {cells} with", FAMILIES[best.family].noun
     if closed is not None and closed.plain:
         return f"{verb} a {noun}" if str(closed) == expression else f"{verb} the {noun} {closed}"
@@ -121,11 +127,11 @@ def structure(symmetries: Symmetries, names: tuple[str, ...]) -> str:
     return f"{lead}; its Fourier transform needs {percent(symmetries.characters, 1)} of the frequency pairs"
 
 
-def twins(redundancy: float, fraction: float) -> str:
-    """What equal rows and columns give away."""
+def twins(redundancy: float, fraction: float, whole: bool = True) -> str:
+    """What equal rows and columns give away; where cells are unknown, few are sure to be equal."""
     if not redundancy:
-        return "no two rows and no two columns are equal"
+        return f"no two rows and no two columns are {'' if whole else 'known to be '}equal"
     return (
-        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction)}: the same value, because "
-        "rows or columns are equal. A network that knew which are equal would get these right"
+        f"{percent(redundancy, 0)} of the unseen cells have a twin in {share_text(fraction, whole)}: the same value, "
+        "because rows or columns are equal. A network that knew which are equal would get these right"
     )

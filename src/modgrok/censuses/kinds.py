@@ -1,8 +1,8 @@
 """Kinds of tables beyond sums, products and polynomials: what the law of learning is fitted to, besides the families.
 
 Each kind is a function of a side n and a random generator and gives one table over 0 … n - 1. A kind is broad: it draws
-the operation as well as its coefficients, so that a few tables of it differ. What the law is tried on stands in
-`other_kinds`, which shares no kind with this module; both were written before any fit.
+the operation as well as its coefficients, so that a few tables of it differ. `other_kinds` shares no kind with this
+module.
 """
 
 from __future__ import annotations

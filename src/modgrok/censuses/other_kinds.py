@@ -1,7 +1,8 @@
-"""Kinds of tables that no law of learning is fitted to: what it is tried on.
+"""More kinds of tables, none of them a kind of `kinds` or a family of `families`, for a census of their own.
 
-None of them is a kind of `kinds` or a family of `families`. They were written before any fit, so that a law that holds
-here was not made for it. Each gives one table over 0 … n - 1 from a side n and a random generator.
+They were written to try the law of learning on; since other questions do that (`benchmarks/question_kinds.py`) the law
+is fitted to these as well, each judged by members that have not seen it. Each gives one table over 0 … n - 1 from a
+side n and a random generator.
 """
 
 from __future__ import annotations

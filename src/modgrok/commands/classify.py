@@ -97,7 +97,8 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
         from modgrok.figures.shares import curve_figure  # with matplotlib: nobody else waits for it
         from modgrok.figures.style import save_figure
 
-        save_figure(curve_figure(answer.curve, function.title, args.model, args.fraction), args.curve)
+        whole = function.known is None
+        save_figure(curve_figure(answer.curve, function.title, args.model, args.fraction, whole), args.curve)
     if args.certificate:
         write_certificate(args.certificate, function, [(found.family, found.verdict) for found in answer.families])
     return answer

@@ -9,8 +9,9 @@ from modgrok.loss_law.from_table import MODEL_NAMES
 from modgrok.loss_law.share_curve import ShareCurve
 
 
-def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> Figure:
-    """The accuracy to expect with its interval, where something is expected, and the share that was asked about."""
+def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float, whole: bool = True) -> Figure:
+    """The accuracy to expect with its interval, where something is expected, and the share that was asked about: of the
+    table, or of the known cells of one that is not whole."""
     known = [
         (share, each.value, each.low, each.high)
         for share, each in zip(curve.shares, curve.expected, strict=True)
@@ -27,7 +28,8 @@ def curve_figure(curve: ShareCurve, title: str, model: str, fraction: float) -> 
             if share is not None:
                 label = f"{what} from {percent(share, 0)}"
                 axes.plot([share], [level], color=WAVE, marker=marker, markersize=5, linestyle="none", label=label)
-        axes.set(xlim=(0, 1), ylim=(-0.03, 1.05), xlabel="share of the table that trains", ylabel="unseen cells right")
+        part = f"share of the {'table' if whole else 'known cells'} that trains"
+        axes.set(xlim=(0, 1), ylim=(-0.03, 1.05), xlabel=part, ylabel="unseen cells right")
         axes.set_title(f"{title}, {MODEL_NAMES[model]}", loc="left")
         axes.legend(loc="best")
     return figure

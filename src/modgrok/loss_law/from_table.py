@@ -1,4 +1,4 @@
-"""The test accuracy to expect from part of a table, without any training: a smooth law fitted to two censuses.
+"""The test accuracy to expect from part of a table, without any training: a smooth law fitted to the censuses.
 
 Networks of three architectures were trained at the default settings on tables of five dozen kinds, from sums to noise.
 What each reached on the cells that it had not seen is a function of few numbers of the table and the share: how far the

@@ -24,6 +24,7 @@ bounded; all is in float64. So these are bounds for people, not proofs by the ke
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 import numpy as np
 from jaxtyping import Float
@@ -94,14 +95,17 @@ def polished(tensor: OneHot, atoms: Atoms) -> Atoms:
 
 
 def lower_bound(tensor: OneHot, found: Estimate) -> float:
-    """The largest of ⟨T, Y⟩ over a bound of σ(Y), over the unfoldings, and over Y = T - X at every second level."""
+    """The largest of ⟨T, Y⟩ over a bound of σ(Y), over the unfoldings, and over Y = T - X at every second level.
+
+    Where cells are unknown Y must be 0 there, and the best Y of an unfolding is not: T itself stands for those.
+    """
     whole = dense(tensor)
     known = (tensor.table >= 0)[:, :, None]
-    unfoldings = (np.moveaxis(whole, mode, 0).reshape(whole.shape[mode], -1) for mode in range(3))
+    unfoldings = [np.moveaxis(whole, mode, 0).reshape(whole.shape[mode], -1) for mode in range(3)]
     with in_one_thread():
-        best = max(gram_roots(rows).sum() for rows in unfoldings)
-        for level in found.history[::2]:
-            y = (whole - written(level.atoms)) * known
+        best = max(gram_roots(rows).sum() for rows in unfoldings) if known.all() else 0.0
+        residuals = ((whole - written(level.atoms)) * known for level in found.history[::2])
+        for y in residuals if known.all() else chain([whole], residuals):
             inner = float((whole * y).sum())
             if inner > best * 1e-9:
                 best = max(best, inner / spectral_bound(y))
