@@ -115,6 +115,12 @@ def test_what_the_settings_explain_is_not_blamed_on_others():
     assert (short.because, short.advice) == ("too few steps", "go on to step 180")
 
 
+def test_a_function_of_one_variable_is_not_said_to_be_outside_the_class():
+    told = diagnose(TrainConfig("n1", 97, steps=90), curves(**FLAT))
+    assert told.outcome == "memorised" and told.advice == ""
+    assert told.because == "a function of one variable: nothing that is read in one cell is read in another"
+
+
 def test_memorising_names_the_causes_that_the_settings_suggest():
     weak = diagnose(TrainConfig("n1 n2", 97, weight_decay=0.1, steps=90), curves(**FLAT)).text
     little = diagnose(TrainConfig("n1 n2", 97, fraction=0.2, steps=90), curves(**FLAT)).text

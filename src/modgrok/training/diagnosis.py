@@ -340,7 +340,9 @@ def memorised(seen: Seen) -> Words:
         tried.append((f"weight decay too weak ({config.weight_decay:g})", f"a weight decay of {usual:g}"))
     because, advice = (list(words) for words in zip(*tried, strict=True)) if tried else ([], [])
     asked = [f"try {', or '.join(advice)}"] if advice else []
-    if not seen.in_class:
+    if len(config.function.sizes) < 2:
+        because, asked = ["a function of one variable: nothing that is read in one cell is read in another"], []
+    elif not seen.in_class:
         decided = seen.in_class is False
         because.append("the function, which is not h(g1 + g2)" if decided else "a function that is not h(g1 + g2)")
         asked += [] if decided else ["ask `modgrok classify`"]
