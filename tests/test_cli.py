@@ -223,6 +223,12 @@ def test_tasks_that_are_refused(modgrok, case):
         (("compile", "n1", "--mod", "7", "--nonsense"), "there is no option --nonsense; see modgrok compile --help"),
         (("compile", "n1", "--mod", "7", "--frequences=3"), "no option --frequences; did you mean --frequencies?"),
         (("train", "n1", "--mod", "7", "--lr", "0.1"), "there is no option --lr; did you mean --learning-rate?"),
+        (("train", "n1", "--mod", "7", "--epochs", "5"), "there is no option --epochs; did you mean --steps?"),
+        (("train", "n1", "--mod", "7", "--batch-size", "5"), "no option --batch-size; every step uses the whole"),
+        (
+            ("compile", "x", "+", "y", "--mod", "7"),
+            "+ y stands behind the expression; put all of the expression in quotes",
+        ),
         (("compile", "n1", "--mod", "7", "--method", "magic"), "invalid choice: 'magic'"),
         ((*SUM[:-1], "0"), "the width of a sum expert must be at least 1, got 0; try 2000"),
         ((*SUM[:-1], "-5"), "the width of a sum expert must be at least 1, got -5"),

@@ -104,6 +104,23 @@ def test_outcome_and_words(columns, outcome, words):
     assert re.search(words, diagnosis.text)
 
 
+def test_what_the_settings_explain_is_not_blamed_on_others():
+    stuck = curves(**FLAT | {"train_accuracy": 0.4})
+    still = diagnose(TrainConfig("n1 n2", 97, learning_rate=0.0, steps=90), stuck)
+    assert (still.because, still.advice) == ("a learning rate of 0", "try 0.005")
+    wild = diagnose(TrainConfig("n1 n2", 97, learning_rate=1e9, steps=90), curves(train_loss=[0.01] * 4 + [np.nan] * 6))
+    assert wild.advice == "try a learning rate of 0.005"
+    short = diagnose(TrainConfig("n1 n2", 97, model="transformer", steps=90), stuck)
+    assert short.text.startswith("Too early to tell: 40.00 % of the training set right, after 90 steps. Likely cause: ")
+    assert (short.because, short.advice) == ("too few steps", "go on to step 180")
+
+
+def test_a_function_of_one_variable_is_not_said_to_be_outside_the_class():
+    told = diagnose(TrainConfig("n1", 97, steps=90), curves(**FLAT))
+    assert told.outcome == "memorised" and told.advice == ""
+    assert told.because == "a function of one variable: nothing that is read in one cell is read in another"
+
+
 def test_memorising_names_the_causes_that_the_settings_suggest():
     weak = diagnose(TrainConfig("n1 n2", 97, weight_decay=0.1, steps=90), curves(**FLAT)).text
     little = diagnose(TrainConfig("n1 n2", 97, fraction=0.2, steps=90), curves(**FLAT)).text

@@ -119,6 +119,11 @@ def test_a_trailing_modulus_is_read_and_must_agree():
     assert parse_with_modulus("n1 + n2 mod 97") == (Sum((X, Y)), 97)
     assert parse_with_modulus("n1 + n2") == (Sum((X, Y)), None)
     assert parse("n1 mod 97", 97) == X
+    for modulus in ("(mod 97)", "%97", "% 97", r"\pmod{97}"):
+        assert parse_with_modulus(f"n1 + n2 {modulus}") == (Sum((X, Y)), 97)
+    for wrong in ("n1 (mod 97", "n1 % n2", "(n1 % 97)", "n1 % 97 + 1", "n1 (mod)"):
+        with pytest.raises(ExpressionError):
+            parse(wrong)
     with pytest.raises(ExpressionError, match="the expression says mod 97 but 23 is given") as caught:
         parse("n1 mod 97", 23)
     assert caught.value.position == 3

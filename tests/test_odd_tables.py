@@ -51,6 +51,20 @@ def test_lines_in_order_need_no_names_and_may_have_three_variables(tmp_path):
     assert np.array_equal(found.table, cube) and found.variables == ("a", "b", "c")
 
 
+def test_a_first_line_that_counts_is_read_as_a_row_and_said(tmp_path):
+    (tmp_path / "pandas.csv").write_text("0,1,2\n" + "".join(f"{n},{(n + 1) % 3},{(n + 2) % 3}\n" for n in range(3)))
+    found = read_table(tmp_path / "pandas.csv")
+    assert found.table.shape == (4, 3) and "its first line, 0, 1, 2, …, is one of its rows" in found.form
+    (tmp_path / "square.csv").write_text("0,1,2\n1,2,0\n2,0,1\n")
+    assert read_table(tmp_path / "square.csv").form == "a matrix"
+
+
+def test_an_array_of_objects_is_called_one(tmp_path):
+    np.save(tmp_path / "objects.npy", np.zeros((20, 20), int).astype(object), allow_pickle=True)
+    with pytest.raises(InputError, match="holds Python objects, which are not unpickled"):
+        read_table(tmp_path / "objects.npy")
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -54,16 +54,21 @@ class CommandParser(OneLineParser):
         for word in unknown:
             if word.startswith("--"):
                 self.error(f"there is no option {word.partition('=')[0]}{self.meant(word.partition('=')[0])}")
+        if unknown and "expression" in found:
+            self.error(f"{' '.join(unknown)} stands behind the expression; put all of the expression in quotes")
         return found, unknown
 
     def meant(self, option: str) -> str:
         """The option that somebody means who gives one that is not there: --learning-rate for --lr."""
         known = [word for word in self._option_string_actions if word.startswith("--")]
         near = get_close_matches(option, known, 1, 0.75)
-        if not near and "--learning-rate" in known:
-            from modgrok.training.settings import called
+        if "--learning-rate" in known:
+            from modgrok.training.settings import ELSEWHERE, called
 
-            near = [f"--{name.replace('_', '-')}" for name in called(option.lstrip("-").replace("-", "_"))]
+            name = option.lstrip("-").replace("-", "_")
+            if name in ELSEWHERE:
+                return f"; {ELSEWHERE[name]}"
+            near = [f"--{name.replace('_', '-')}" for name in called(name)] or near
         return f"; did you mean {near[0]}?" if near else ""
 
 

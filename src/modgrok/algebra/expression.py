@@ -1,6 +1,7 @@
 r"""A safe parser for expressions; `trees` has what it makes of them.
 
-    input     = value [ "mod" integer | "in" structure ]
+    input     = value [ modulus | "in" structure ]
+    modulus   = ( "mod" | "%" ) integer | "(" "mod" integer ")"
     value     = sum [ "if" condition "else" value ]
     condition = sum [ "is" ] ( "odd" | "even" ) | sum ( "=" | "!=" | "<" | "<=" | ">" | ">=" ) sum
     sum       = term { ("+" | "-") term }
@@ -44,8 +45,8 @@ SPACE = re.compile(r"(?:\s|\\[,;:! ]|\\quad)+")
 INTEGER = re.compile(r"[0-9]+")
 NUMBERED = re.compile(r"n_?(?:([0-9]+)|\{([0-9]+)\}|([₀-₉]+))")
 RAISED = re.compile("(⁻?)([⁰¹²³⁴-⁹]+)")
-WORD = re.compile(r"\\?b?mod(?![A-Za-z])|(?:in|if|is|else|odd|even)(?![A-Za-z_0-9])")
-SYMBOL = re.compile(r"\*\*|\\left\(|\\right\)|\\cdot|\\times|[<>=!]=|[-+*/^(){}·×÷−<>=≤≥≠]")
+WORD = re.compile(r"\\?[bp]?mod(?![A-Za-z])|(?:in|if|is|else|odd|even)(?![A-Za-z_0-9])")
+SYMBOL = re.compile(r"\*\*|\\left\(|\\right\)|\\cdot|\\times|[<>=!]=|[-+*/^(){}·×÷−<>=≤≥≠%]")
 LETTERS = re.compile(r"(?:[abctxyz]|n_?(?:[0-9]+|\{[0-9]+\}|[₀-₉]+))+(?![A-Za-z_0-9])")
 """Letters that are variables one by one, and not the beginning of some other word."""
 NAME = re.compile(r"\\?[A-Za-z_][A-Za-z_0-9]*")
@@ -59,6 +60,7 @@ SAME_SYMBOL = {
     "×": "*",
     "−": "-",
     "÷": "/",
+    "%": "mod",
     "==": "=",
     "≤": "<=",
     "≥": ">=",
@@ -84,7 +86,7 @@ def tokenise(text: str) -> list[Token]:
             signs = [Token("-", 0, at)] if found[1] else []
             tokens += [Token("^", 0, at), *signs, Token("integer", plain_number(found[2]), at)]
         elif found := WORD.match(text, at):
-            word = found[0].removeprefix("\\").removeprefix("b")
+            word = "mod" if found[0].endswith("mod") else found[0]
             tokens.append(Token(word, 0, at))
             if word == "in":  # what follows is the name of a structure
                 return [*tokens, Token("end", 0, len(text.rstrip()))]
@@ -135,6 +137,11 @@ class Parser:
     def next(self) -> Token:
         return self.tokens[self.at]
 
+    @property
+    def at_bracketed_modulus(self) -> bool:
+        """Whether what follows is not a factor, but '(mod 97)'."""
+        return self.next.kind == "(" and self.tokens[self.at + 1].kind == "mod"
+
     def take(self, *kinds: str) -> Token | None:
         if self.next.kind in kinds:
             self.at += 1
@@ -148,10 +155,11 @@ class Parser:
         if self.next.kind == "end":
             raise self.error("the expression is empty; give one like '2n1^4 n2 + 3'")
         tree, modulus, place = self.value(), None, None
+        opened = self.at_bracketed_modulus and self.take("(")
         if self.take("mod"):
             braced = self.take("{")
             number = self.take("integer")
-            if number is None or (braced and not self.take("}")):
+            if number is None or (braced and not self.take("}")) or (opened and not self.take(")")):
                 raise self.error("'mod' needs a whole number after it, as in 'n1 + n2 mod 97'")
             modulus = number.value
         elif word := self.take("in"):
@@ -213,11 +221,14 @@ class Parser:
                 minus ^= self.minus()
                 factor, divided = self.power(), sign.kind == "/"
                 factors = [trees.Quotient(joined(factors), factor)] if divided else [*factors, factor]
-            elif self.next.kind in ("variable", "(", "t"):
+            elif self.next.kind in ("variable", "(", "t") and not self.at_bracketed_modulus:
                 if divided:
                     raise self.error("what is divided by is not clear; write (n1/n2) n3 or n1/(n2 n3)")
                 factors.append(self.power())
             elif self.next.kind == "integer":
+                before = self.tokens[self.at - 1]
+                if self.text[before.position : self.next.position] in ALIASES:
+                    raise self.error("a number cannot follow without a sign; variables with numbers are n1, n2, …")
                 raise self.error("a number cannot follow without a sign; write * or ^ before it")
             else:
                 return negated(joined(factors)) if minus else joined(factors)
@@ -304,6 +315,6 @@ def agreed(text: str, written: int | None, given: int | None) -> int | None:
         raise ExpressionError(
             f"the expression says mod {written} but {given} is given; give one of them, or the same number",
             text,
-            text.rfind("mod"),
+            max(text.rfind("mod"), text.rfind("%")),
         )
     return given if written is None else written

@@ -267,7 +267,10 @@ def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     if (not left or not str(cells[0, 0]).strip()) and has_coordinates(numbers, named=bool(top)):
         told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
         return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
-    return TableFile(path, numbers, form="a matrix" + (" under a line of labels" if top else ""))
+    form = "a matrix under a line of labels" if top else "a matrix"
+    if not top and len(body) == body.shape[1] + 1 and counts(body[0]):
+        form = "a matrix; its first line, 0, 1, 2, …, is one of its rows: delete it if these are labels"
+    return TableFile(path, numbers, form=form)
 
 
 def edge_labels(cells: Shaped[np.ndarray, "row column"]) -> tuple[int, int]:
@@ -339,6 +342,8 @@ def check_header(path: Path, content: bytes, most: int) -> None:
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(header)
     check_numbers(path, prod(shape), most)
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are not unpickled; save array.astype(int)")
     if (promised := prod(shape) * dtype.itemsize) > (found := len(content) - header.tell()):
         raise ValueError(f"its header promises {promised:,} bytes and {found:,} follow: it was cut short")
 

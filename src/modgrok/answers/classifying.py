@@ -32,7 +32,7 @@ from modgrok.separable.measures.symmetries import Symmetries, symmetries
 from modgrok.separable.reductions.partial import predicted
 from modgrok.separable.verdict import Obstruction, Status, Witness
 
-LONGEST_SENTENCE = 120
+LONGEST_SENTENCE = 105
 """Characters of the verdict in the line that sums up an answer."""
 LARGEST_SYMMETRIC = 1 << 14
 """Cells of a table whose symmetries are looked for, which takes as many steps as its cells have pairs."""

@@ -84,7 +84,11 @@ def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.title, f": {network.width:,} hidden neurons, {result.verification.verdict}")
+    heading(
+        console,
+        network.title,
+        f": {network.width:,} hidden neuron{'s' * (network.width != 1)}, {result.verification.verdict}",
+    )
     console.print(plan_table(network.plan) if args.explain else experts_table(network.plan))
     facts = {"parameters": f"{network.parameters:,}"} | result.verification.facts()
     if network.notes:

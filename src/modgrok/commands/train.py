@@ -156,7 +156,9 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
         say(console, f"{unknown:,} unknown cells were left out of both sets; {where} predicts them.")
     if not result.finished:
         going = "go on with" if told is None or told.go_on_to is not None else "to continue all the same"
-        say_whole(console, f"Stopped before its {config.steps} steps; {going}: modgrok train --resume {result.folder}")
+        say_whole(
+            console, f"Stopped before its {config.steps:,} steps; {going}: modgrok train --resume {result.folder}"
+        )
     elif told is not None and told.go_on_to is not None:
         say_whole(console, f"Go on with: modgrok train --resume {result.folder}{told.go_on}")
     if result.folder is not None and not (result.reused and (result.folder / FIGURE).exists()):

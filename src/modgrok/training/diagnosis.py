@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -105,6 +106,20 @@ class Seen:
         return self.step < self.config.steps
 
     @property
+    def short(self) -> bool:
+        """Whether so few steps were asked for that nothing is known of what more would do."""
+        return not self.early and 20 * self.step < self.usual("steps") and not self.still
+
+    @property
+    def still(self) -> bool:
+        """Whether nothing can be learned, because the learning rate is 0."""
+        return "learning_rate" in self.config.rates and self.config.learning_rate == 0
+
+    def usual(self, name: str) -> Any:
+        """What suits the model and the optimiser."""
+        return preset(self.config.model, self.config.optimiser)[name]
+
+    @property
     def tested(self) -> bool:
         return not isnan(self.last["test_accuracy"])
 
@@ -165,7 +180,12 @@ def diagnose(config: TrainConfig, curves: Curves, in_class: bool | None = None) 
     outcome = outcome_of(seen, grokked_at)
     found, because, advice = WORDS[outcome](seen)
     go_on_to = None
-    if outcome == "improving" or (outcome in WAITING and (seen.early or (outcome == "slipped" and seen.improving))):
+    short = outcome == "underfit" and seen.short
+    if (
+        outcome == "improving"
+        or short
+        or (outcome in WAITING and (seen.early or (outcome == "slipped" and seen.improving)))
+    ):
         go_on_to = config.steps if seen.early else 2 * config.steps
         where = f"only {seen.step} of its {config.steps} steps were taken" if seen.early else "too few steps"
         because = ", or ".join(filter(None, (where, because)))
@@ -231,8 +251,11 @@ def shown(config: TrainConfig, name: str) -> str:
 
 
 def quarter(config: TrainConfig, name: str) -> str:
-    """What to try in place of a rate that is too large."""
-    return f"{getattr(config, name) / 4:g}" if name in config.rates else "a quarter of that"
+    """What to try in place of a rate that is too large: a quarter of it, or what is usual if that is far below."""
+    if name not in config.rates:
+        return "a quarter of that"
+    given, usual = getattr(config, name), preset(config.model, config.optimiser)[name]
+    return f"{usual if 0 < usual < given / 40 else given / 4:g}"
 
 
 def less_decay(config: TrainConfig) -> str:
@@ -317,7 +340,9 @@ def memorised(seen: Seen) -> Words:
         tried.append((f"weight decay too weak ({config.weight_decay:g})", f"a weight decay of {usual:g}"))
     because, advice = (list(words) for words in zip(*tried, strict=True)) if tried else ([], [])
     asked = [f"try {', or '.join(advice)}"] if advice else []
-    if not seen.in_class:
+    if len(config.function.sizes) < 2:
+        because, asked = ["a function of one variable: nothing that is read in one cell is read in another"], []
+    elif not seen.in_class:
         decided = seen.in_class is False
         because.append("the function, which is not h(g1 + g2)" if decided else "a function that is not h(g1 + g2)")
         asked += [] if decided else ["ask `modgrok classify`"]
@@ -342,8 +367,16 @@ def underfit(seen: Seen) -> Words:
     once = passed_at(seen.curves, "train_accuracy")
     lost = f" (99 % at step {once}, since lost)" if once is not None else ""
     weaker = less_decay(config)
+    stuck = "Too early to tell" if seen.short else f"Stuck{' so far' * seen.early}"
+    found = (
+        f"{stuck}: {percent(seen.last['train_accuracy'])} of the training set right{lost}{'' if seen.short else rest}"
+    )
+    if seen.still:
+        return found, "a learning rate of 0", f"try {seen.usual('learning_rate'):g}"
+    if seen.short:
+        return f"{found}, after {seen.step} steps", "", ""
     return (
-        f"Stuck{' so far' * seen.early}: {percent(seen.last['train_accuracy'])} of the training set right{lost}{rest}",
+        found,
         f"too narrow (width {config.width}){f' or weight decay too strong{both}' if weaker else ''}",
         f"try a width of {4 * config.width}{f', or {weaker}' if weaker else ''}",
     )

@@ -73,9 +73,9 @@ class Setting(NamedTuple):
         if self.kind is bool and not isinstance(value, bool):
             raise InputError(f"{self.name} must be True or False, got {value!r}")
         if self.least is not None and not (isinstance(value, int) and self.least <= value < 2**31):
-            raise InputError(f"{self.name} must be a whole number from {self.least} to 2^31 - 1, got {value}")
+            raise InputError(f"{self.name} must be a whole number from {self.least} to 2^31 - 1, got {value!r}")
         if self.below is not None and not (isinstance(value, (int, float)) and 0 <= value < self.below):
-            raise InputError(f"{self.name} must be a number >= 0 and below {self.below:g}, got {value}")
+            raise InputError(f"{self.name} must be a number >= 0 and below {self.below:g}, got {value!r}")
 
 
 def setting(default: T, help: str, **about: Any) -> T:
@@ -92,7 +92,7 @@ class Settings:
         "hidden neurons; in a transformer, the dimension of the residual stream",
         least=1,
         most=4096,
-        also="hidden d_model n_embd",
+        also="hidden hidden_size hidden_dim d_model n_embd",
     )
     power: int | None = setting(
         None, "activation x^power of the power network; the number of variables if not given", least=1
