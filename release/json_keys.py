@@ -242,7 +242,7 @@ INSPECT = {
     "phase_residual_quantiles": "the same at 0.1, 0.5 and 0.9",
     "neurons_with_phases": "how many neurons that is",
     "power_explained": "mean share of squared weights that one cosine per block carries",
-    "frequencies_used": "how many frequencies living neurons have, over all experts",
+    "frequencies_used": "how many frequencies from 1 on living neurons have, over all experts",
     "snapped": "`accuracy` of the network with one cosine per block, `accuracy_nonzero` where no input is zero, and "
     "`rows_checked`",
     "nearest_design": "of the last expert: `name`, `words`, `designs` (neurons per frequency they need), "

@@ -115,7 +115,7 @@ def test_the_command_shows_a_transformer(transformer, tmp_path, capsys):
     transformer.save(tmp_path / "net.safetensors")
     assert main(["inspect", str(tmp_path / "net.safetensors")]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    for words in ("n1 + n2 mod 5, transformer", "of 32 neurons active", "on the analytical form", "key frequencies ("):
+    for words in ("n1 + n2 mod 5, transformer", "of 32 neurons active", "on the analytical form", "no key frequencies"):
         assert words in shown
     assert "without these" in shown and "left out" not in shown
 

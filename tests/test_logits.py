@@ -9,6 +9,7 @@ import pytest
 from lookup_model import lookup
 from scipy.special import log_softmax
 
+import modgrok as mg
 from modgrok.inspection import logits as module
 from modgrok.inspection.inspecting import inspect_network
 from modgrok.inspection.logits import key_frequencies_of, logits_view
@@ -114,6 +115,13 @@ def test_restricted_and_excluded_losses_are_those_of_the_key_terms_and_of_the_re
         assert view.losses["restricted"][part] == pytest.approx(loss(planted, rows), rel=0.05)
         assert view.losses["excluded"][part] == pytest.approx(loss(rest, rows), rel=0.05)
     assert view.losses["restricted"]["all"] < 1 < view.losses["excluded"]["all"]
+
+
+def test_no_key_frequencies_are_named_where_noise_would_have_as_much():
+    noise = np.random.default_rng(5).normal(size=(31, 31, 31))
+    waves = np.cos(2 * np.pi * 3 * np.add.outer(np.add.outer(np.arange(31), np.arange(31)), -np.arange(31)) / 31)
+    assert logits_view(mg.wrap(noise, "n1 + n2", mod=31)).key_frequencies == ()
+    assert 3 in logits_view(mg.wrap(noise + waves, "n1 + n2", mod=31)).key_frequencies
 
 
 def test_key_frequencies_are_the_fewest_that_hold_95_percent_with_positive_coefficients():

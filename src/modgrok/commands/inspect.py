@@ -178,7 +178,9 @@ def show_logits(view: LogitsView, console: Console) -> None:
             f"({view.order} order; noise: {percent(view.templates.noise_share)}), "
             f"{percent(view.sum_share, 1)} on any function of the sum of places",
         )
-        say(console, f"key frequencies ({len(view.key_frequencies)}): {in_stretches(view.key_frequencies)}")
+        keys = view.key_frequencies
+        told = f"key frequencies ({len(keys)}): {in_stretches(keys)}" if keys else "no key frequencies: noise would have as much"
+        say(console, told)
     if view.losses:
         console.print(version_table(view))
     if view.templates is not None and (apart := view.templates.rows_apart):

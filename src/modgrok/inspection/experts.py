@@ -290,7 +290,7 @@ def statistics(parts: Sequence[ExpertInspection]) -> dict[str, Any]:
         "phase_residual_quantiles": dict(zip(["0.1", "0.5", "0.9"], quantiles, strict=True)),
         "neurons_with_phases": int(residual.size),
         "power_explained": mean(pool([part.explained for part in parts])[active]),
-        "frequencies_used": sum(len(neurons_per_frequency(part.waves)) for part in parts),
+        "frequencies_used": sum(len(neurons_per_frequency(part.waves).keys() - {"0"}) for part in parts),
     }
 
 

@@ -19,8 +19,8 @@ White noise has about 1/m of it.
 
 Only rows and classes that have places take part: in a product, zero is apart.
 
-The key frequencies are the fewest f >= 1 that hold 95 % of the analytical part, among those with A_f > 0. The
-restricted logits keep nothing but their terms (and K_0, which is the same for all rows), the excluded logits
+The key frequencies are the fewest f >= 1 that hold 95 % of the analytical part, among those with A_f > 0; there are
+none where that part is about what noise would have. The restricted logits keep nothing but their terms (and K_0, which is the same for all rows), the excluded logits
 everything but their terms. A network that computes with them has a
 restricted loss as low as its own and an excluded loss as high as guessing; one that has memorised its training rows
 has it the other way round, on those rows.
@@ -45,6 +45,8 @@ from modgrok.networks.verification import answers, known_cells
 
 HELD_BY_KEY = 0.95
 """Share of the analytical part that the key frequencies hold."""
+ABOVE_NOISE = 4
+"""There are key frequencies where the analytical part has so many times the share that it has of white noise."""
 LARGEST_LOGITS = 1 << 25
 """Most logits, rows times classes, that are looked at."""
 DEPENDENT = 1e-9
@@ -257,7 +259,9 @@ def logits_view(
     templates = templates or templates_of(labels)
     centred = templates.centred(logits)
     coefficients, shares = templates.fit(centred)
-    keys = key_frequencies_of(coefficients, shares) if key_frequencies is None else tuple(key_frequencies)
+    heard = float(shares.sum()) > ABOVE_NOISE * templates.noise_share
+    own_keys = key_frequencies_of(coefficients, shares) if heard else ()
+    keys = own_keys if key_frequencies is None else tuple(key_frequencies)
     key_terms = templates.terms(coefficients, keys)
     own = logits[templates.rows][:, templates.classes]
     restricted = own - centred + templates.terms(coefficients, (0, *keys))
