@@ -52,6 +52,7 @@ class Expressions:
 
     def __init__(self, q: int, rng: np.random.Generator, seen: Counter[str]) -> None:
         self.q, self.rng, self.seen, self.field = q, rng, seen, galois.GF(q)
+        self.letters = str(rng.choice(["xy", "ab"]))  # an expression has one of the two alphabets
         grid = np.meshgrid(np.arange(q), np.arange(q), indexing="ij")
         self.variables = [self.field(part) for part in grid]
         self.everywhere = np.ones((q, q), dtype=bool)
@@ -68,8 +69,7 @@ class Expressions:
         if kind == "generator":
             return "t", self.constant(int(self.field.primitive_element))
         v = int(self.rng.integers(2))
-        names = (("n1", "x", "a"), ("n2", "y", "b"))[v]
-        return str(self.rng.choice(names)), (self.variables[v], self.everywhere)
+        return str(self.rng.choice([f"n{v + 1}", self.letters[v]])), (self.variables[v], self.everywhere)
 
     def made(self, depth: int) -> tuple[str, Values]:
         """An atom: a leaf, or anything in parentheses."""

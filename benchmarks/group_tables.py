@@ -1,6 +1,6 @@
 """Groups behind tables, against GAP and brute force: python benchmarks/group_tables.py OUT.json
 
-(Debian: apt-get install gap-core gap-smallgrp.) Four parts, each with a seed:
+(Debian: apt-get install gap-core gap-smallgrp.) Four parts, each with random numbers of its own (`--seed`):
 
   groups   tables of 200 groups of order up to 127 with rows, columns and values shuffled. `mg.classify` must find each,
            prove it, and name or describe it as GAP does: GAP makes the group of our name and says which one it is
@@ -122,8 +122,8 @@ def chosen_groups(count: int, rng: np.random.Generator) -> list[tuple[int, int]]
     return chosen
 
 
-def group_rows(count: int) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(1)
+def group_rows(count: int, seed: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(10 * seed + 1)
     chosen = chosen_groups(count, rng)
     lines = objects(gap("".join(FACTS % each for each in chosen) + "QUIT;\n"))
     rows = []
@@ -231,8 +231,8 @@ def walked(n: int, steps: int, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(cube.argmax(axis=2))
 
 
-def latin_rows(count: int) -> list[dict[str, Any]]:
-    rng = np.random.default_rng(2)
+def latin_rows(count: int, seed: int) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(10 * seed + 2)
     names = (
         "S3",
         "Q8",
@@ -337,8 +337,8 @@ def judged(table: np.ndarray) -> dict[str, Any]:
     return row
 
 
-def planted_rows(count: int) -> Iterator[dict[str, Any]]:
-    rng, groups = np.random.default_rng(3), small_tables(24)
+def planted_rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    rng, groups = np.random.default_rng(10 * seed + 3), small_tables(24)
     for k in range(count):
         if k % 500 == 0:
             print(f"planted: {k} of {count}", flush=True)
@@ -350,8 +350,8 @@ def planted_rows(count: int) -> Iterator[dict[str, Any]]:
                 yield {"part": "spoilt", **told, **judged(other)}
 
 
-def small_rows(count: int) -> Iterator[dict[str, Any]]:
-    rng, groups = np.random.default_rng(4), small_tables(8)
+def small_rows(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    rng, groups = np.random.default_rng(10 * seed + 4), small_tables(8)
     tables = {name: products.tolist() for name, products in groups} | {"1,1": [[0]]}
     for k in range(count):
         kind = ("planted", "spoilt", "random")[k % 3]
@@ -377,11 +377,12 @@ def main() -> None:
     parser.add_argument("--latin", type=int, default=200)
     parser.add_argument("--planted", type=int, default=5000)
     parser.add_argument("--small", type=int, default=600)
+    parser.add_argument("--seed", type=int, default=0, help="another one draws other tables")
     asked = parser.parse_args()
-    groups, latin = group_rows(asked.groups), latin_rows(asked.latin)
+    groups, latin = group_rows(asked.groups, asked.seed), latin_rows(asked.latin, asked.seed)
     print(summary := {"groups": of_groups(groups), "latin": of_latin(latin)})
-    rows = list(planted_rows(asked.planted))
-    small = list(small_rows(asked.small))
+    rows = list(planted_rows(asked.planted, asked.seed))
+    small = list(small_rows(asked.small, asked.seed))
     summary |= {"planted": of_planted(rows), "small": of_small(small)}
     print(json.dumps(summary, indent=1))
     version = gap("Print(GAPInfo.Version); QUIT;").strip()

@@ -122,9 +122,9 @@ CLASSIFY = {
     "`exponent`, `class_sizes`, `centre_factors` (orders of the cyclic factors of its centre), `commutator_name` and "
     "`commutator_order` (of the subgroup that its commutators generate), `abelian_factors` (the same of the group but "
     "for these), `element_orders` (pairs of an order and how many elements have it); or `null`",
-    "symmetries": "of a whole table of two variables and at most 16,384 cells: how many `shifts` (n1 + s, n2 + t) and, "
-    "modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, the share of frequency "
-    "pairs that the Fourier transform of its one-hot table needs; or `null`",
+    "symmetries": "of a whole table modulo m of two variables and at most 16,384 cells: how many `shifts` "
+    "(n1 + s, n2 + t) and, modulo a prime, `scalings` (s n1, t n2) permute its values, out of `cells`; `characters`, "
+    "the share of frequency pairs that the Fourier transform of its one-hot table needs; or `null`",
     "fraction": "share of the table that a network would train on",
     "redundancy": "share of test cells with a twin in the training set, through equal rows or columns",
     "complexity": "of a table of two variables: r as `value`, in closed form where `is_exact`, beside that of a "

@@ -200,13 +200,14 @@ def test_the_neurons_of_a_network_of_a_group_are_told_apart_by_representations()
     assert one["split"] == "representation" and one["order"] == "cosets" and one["period"] == 24
     degrees = [int(kind.split()[-1]) for kind in one["kinds"]]
     assert sum(degree**2 for degree in degrees) == 24
-    assert sum(one["frequencies"].values()) == one["width"] and set(one["frequencies"]) == {*"1234"}
+    assert one["frequencies"] == {str(number): degrees[number] ** 3 for number in range(1, 5)}
+    assert one["width"] == 1 + sum(one["frequencies"].values()), "and a constant neuron"
     waves = floats(one["waves"]).reshape(len(one["shown"]), 3, 24)
     sign = waves[[one["neurons"]["frequency"][k] for k in one["shown"]].index(1)]
     assert np.ptp(sign[:, :12], axis=1).max() < 1e-6 < np.abs(sign[:, 0] - sign[:, 12]).min(), "even beside odd"
     found = asked(network_answers.flow, expression="a b in S4", mod="24", n="5,7", frequencies="all")
     parts = {part["frequency"]: floats(part["logits"]) for part in found["by_frequency"]}
-    assert found["split"] == "representation" and set(parts) == {1, 2, 3, 4}
+    assert found["split"] == "representation" and set(parts) == {0, 1, 2, 3, 4}
     assert np.allclose(np.sum(list(parts.values()), axis=0), floats(found["logits"]), atol=1e-4)
 
 

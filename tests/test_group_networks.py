@@ -143,6 +143,22 @@ def test_the_exact_sum_in_a_field_is_a_one_hot():
     assert verify(network).mse < 1e-20
 
 
+@pytest.mark.parametrize("structure", [{"group": "S4"}, {"field": 9}])
+def test_exact_networks_are_one_hots_of_values_that_some_elements_never_are(structure):
+    word = "(a b)^2" if "group" in structure else "x^2 + 2 x y + y^2"
+    network = mg.compile(word, **structure, frequencies="all")
+    missing = set(range(network.function.values)) - set(network.function.table.reshape(-1).tolist())
+    assert missing and network.proof.holds and verify(network).mse < 1e-20
+
+
+@pytest.mark.parametrize(("expression", "q", "width"), [("x y + t x + 1", 27, 6), ("x/y + t/y", 27, 6),
+                                                        ("x y + x + y", 31, 60), ("x^2 + 2 x y + y^2", 27, 9),
+                                                        ("x^2 + 2 x y + y^2", 31, 61)])  # fmt: skip
+def test_what_is_a_product_or_a_sum_in_disguise_over_a_field_takes_one_expert(expression, q, width):
+    network = mg.compile(expression, field=q)
+    assert network.proof.holds and network.width == width
+
+
 def test_any_table_is_compiled_by_looking_it_up_and_says_so(tmp_path):
     rng = np.random.default_rng(5)
     for shape, values, width in [((11, 11), 11, 13), ((12, 16), 11, 14), ((5, 6, 7), 9, 12)]:

@@ -150,6 +150,9 @@ def test_cosets_part_the_group_and_have_the_order_of_the_subgroup():
     cosets = group.cosets(subgroup)
     assert len(cosets) == 8 and sorted(sum(cosets, ())) == list(range(24))
     assert all(coset == tuple(group.table[coset[0], h] for h in subgroup) for coset in cosets)
+    assert group.cosets(["()", "(1 2 3)", "(1 3 2)"]) == cosets
+    with pytest.raises(mg.InputError, match="2 elements that are none"):
+        group.cosets(["()", "(1 2 3)"])
 
 
 def test_elements_are_read_as_people_write_them():

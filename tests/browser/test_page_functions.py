@@ -270,7 +270,7 @@ def test_the_neurons_of_a_group_s_network_stand_over_its_elements(page):
     """The table of the group falls into four blocks, of which each half of the colours has two."""
     open_view(page, "network", "a b in S3", 6)
     page.get_by_text("on 2 representations of the group, each neuron on one").wait_for()
-    expect(page.locator(".parts figcaption")).to_have_text(["representation 2", "representation 1"])
+    expect(page.locator(".parts figcaption")).to_have_text(["representation 2", "constant neurons", "representation 1"])
     expect(page.locator(".blocks canvas")).to_have_count(3)
     expect(page.locator(".blocks .circle")).to_have_count(0)
     expect(page.locator(".flow")).to_contain_text("a = (1 3), b = (1 3) gives (), which is right")

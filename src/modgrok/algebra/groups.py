@@ -159,12 +159,14 @@ class Group(Structure, Result):
         """The elements of the smallest subgroup with these, by name or number, in it, in rising order."""
         return tuple(np.flatnonzero(closed(self.table, [0, *map(self.element, generators)])).tolist())
 
-    def cosets(self, subgroup: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    def cosets(self, subgroup: Sequence[int | str]) -> tuple[tuple[int, ...], ...]:
         """The left cosets x H, in the order of their first elements; each begins with that and goes on as H does."""
-        left, found = np.ones(self.order, dtype=bool), []
+        left, found, members = np.ones(self.order, dtype=bool), [], [self.element(x) for x in subgroup]
+        if sorted(members) != list(self.subgroup(members)):
+            raise InputError(f"cosets are of a subgroup, got {len(members)} elements that are none; use .subgroup(…)")
         for x in range(self.order):
             if left[x]:
-                coset = self.table[x, list(subgroup)]
+                coset = self.table[x, members]
                 left[coset] = False
                 found.append(tuple(coset.tolist()))
         return tuple(found)

@@ -113,7 +113,7 @@ def task_text(text: str, given: int | Structure | None = None) -> str:
         return text
     found = BY_NAME.get(plain_name(short))
     if found is None:
-        near = get_close_matches(plain_name(short), BY_NAME, 1, 0.5)
+        near = [] if short.strip().isdigit() else get_close_matches(plain_name(short), BY_NAME, 1, 0.5)
         meant = f"did you mean {BY_NAME[near[0]].name}? " if near else ""
         names = ", ".join(task.name.partition(":")[2] for task in TASKS)
         raise InputError(f"{PAPER} has no task {short.strip()[:40]!r}; {meant}there are {names}, or 1 … {len(TASKS)}")

@@ -52,11 +52,11 @@ class Answer(Result):
     `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
     has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
     one, and `group_facts` describes the group where it is a product in one. `redundancy` is the share of test cells
-    with a twin in the training part, `symmetries` what shifts and scalings do to a table of two variables and 128 × 128
-    cells at most. `outlook` decides what to expect of a network, a `model`, that trains on `fraction` of the table:
-    `expected` is its test accuracy, `enough` the share of the table from which on half of all trainings grok, for a
-    function in the class, and `curve` what is expected at other shares, where that was asked. `answer` says it all in a
-    few sentences, `explain()` in full.
+    with a twin in the training part, `symmetries` what shifts and scalings do to a table modulo m of two variables and
+    128 × 128 cells at most. `outlook` decides what to expect of a network, a `model`, that trains on `fraction` of the
+    table: `expected` is its test accuracy, `enough` the share of the table from which on half of all trainings grok,
+    for a function in the class, and `curve` what is expected at other shares, where that was asked. `answer` says it
+    all in a few sentences, `explain()` in full.
     """
 
     answer: tuple[str, str]
@@ -216,9 +216,9 @@ def classify(
         raise InputError(f"what to expect is known of the models {', '.join(MODEL_NAMES)}, got {model!r}")
     asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    whole = asked.known is None
+    whole, residues = asked.known is None, isinstance(asked.structure, Integers)
     small = whole and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
-    symmetric = symmetries(asked.table, asked.modulus) if small else None
+    symmetric = symmetries(asked.table, asked.modulus) if small and residues else None
     expected = not_covered("it was not asked for", "table")
     if expect:
         expected = expected_from_table(asked.table, asked.modulus, fraction=fraction, model=model)
@@ -260,7 +260,7 @@ def classify(
         redundancy=found.redundancy,
         complexity=measured(asked) if measure else None,
         outlook=ahead,
-        notes=found.notes if found.status != "in-class" or isinstance(asked.structure, Integers) else (),
+        notes=found.notes if residues or found.status != "in-class" else (),
         seconds=time.perf_counter() - started,
     )
 

@@ -133,13 +133,16 @@ def show_group(view: GroupView, console: Console) -> None:
         f"representation each (noise: {percent(view.code_noise_share)}), {percent(view.word_share, 1)} on any "
         "function of the word's value",
     )
-    rows = sorted(view.rows()[1:], key=lambda row: -(row["logits_share"] or 0))[:MOST_REPRESENTATIONS]
+    rows = sorted(view.rows()[1:], key=lambda row: -(row["logits_share"] or 0))
+    more = len(rows) - MOST_REPRESENTATIONS
     cells = [
         (str(row["representation"]), f"{row['kind']}, degree {row['degree']}", percent(row["logits_share"], 1),
          "–" if row["neurons"] is None else str(row["neurons"]))
-        for row in rows
+        for row in rows[:MOST_REPRESENTATIONS]
     ]  # fmt: skip
     console.print(text_table(("no.", "representation", "of the logits", "neurons"), cells))
+    if more > 0:
+        say(console, f"and {more} more, with less of the logits; --json has all")
     found = view.to_json()
     if view.neurons is not None:
         law = (

@@ -188,6 +188,7 @@ def best_table_plan(function: Function, frequencies: str | int | None) -> tuple[
     if is_structured(function):
         usual = usual_frequencies(function)
         plans = list(structured_plans(function, codes="minimal" in (frequencies, frequencies is None and usual)))
+        plans += disguised_plans(function, plans)
     elif len(function.sizes) == 1:
         lookup = sum_step(
             (0,), [np.maximum(function.table, 0)], function.values, f"g({function.variables[0]})", kind="relabel"
@@ -205,6 +206,26 @@ def best_table_plan(function: Function, frequencies: str | int | None) -> tuple[
             f"({LARGEST_LOOKUP:,} cells, {LARGEST_PAIRING:,} of them but for the last variable); train a network on it"
         )
     return narrowest(affordable(plans, usual if frequencies is None else frequencies))
+
+
+def disguised_plans(function: Function, plans: Sequence[Plan]) -> list[Plan]:
+    """One expert for an expression over a field that is a product or a sum in disguise, as x y + x = x (y + 1) is,
+    where each of its own `plans` needs several."""
+    field, table = function.structure, function.table
+    if not isinstance(field, Field) or table.ndim != 2 or field.order > LARGEST_DECISION:
+        return []
+    own = [plan for plan in plans if all(step.kind != "lookup" for step in plan.steps)]
+    if any(sum(step.terms > 1 for step in plan.steps) < 2 for plan in own):
+        return []
+    product = decide(table, field.order - 1, True, effort=DECISION_EFFORT).witness
+    witness = product or (
+        decide(table, field.order, False, effort=DECISION_EFFORT).witness if field.degree == 1 else None
+    )
+    if witness is not None:
+        names, sizes = function.variables, function.sizes
+        return [plan_from_witness(names, sizes, field.order, witness, fold=fold) for fold in (True, False)]
+    over = decide_group(table, effort=DECISION_EFFORT).witness
+    return [] if over is None else list(product_plans(function, over))
 
 
 def affordable(plans: Sequence[Plan], frequencies: str | int) -> list[Candidate]:

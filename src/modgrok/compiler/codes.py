@@ -56,7 +56,7 @@ MOST_SUBGROUPS = 3000
 LEAST_DISTANCE = 1e-6
 """Codes that are nearer, relative to the largest, are not told apart."""
 MISSING = -2.0
-"""The logit of a class that is never right."""
+"""The logit of a class that is never right, where codes rank."""
 LARGEST_LOOKUP = 1 << 22
 """Cells of a table that is looked up."""
 
@@ -126,7 +126,7 @@ class GroupProduct:
         own = np.diag(logits).copy()
         np.fill_diagonal(logits, -np.inf)
         margin, largest = float((own - logits.max(axis=1)).min()), max(float(np.abs(own).max()), -MISSING)
-        expert = self.expert(step, codes, values, bias)
+        expert = self.expert(step, codes, values, bias, MISSING)
         return CodeKernel(expert, margin, largest, False, values.shape[1], chosen)
 
     def one_hot(self, step: Step) -> CodeKernel:
@@ -135,10 +135,11 @@ class GroupProduct:
         order = len(step.outputs)
         values = codes.values * np.concatenate([np.full(len(w), rho.dimension / order) for rho, w, _ in codes.parts])
         used = np.arange(1, len(self.representations))
-        return CodeKernel(self.expert(step, codes, values, np.full(order, 1 / order)), 1.0, 1.0, True, 1, used)
+        return CodeKernel(self.expert(step, codes, values, np.full(order, 1 / order), 0.0), 1.0, 1.0, True, 1, used)
 
-    def expert(self, step: Step, codes: Codes, readout: np.ndarray, bias: np.ndarray) -> Expert:
-        """The neurons of the module's head; `readout` (element, code) and what is wanted of an element alone."""
+    def expert(self, step: Step, codes: Codes, readout: np.ndarray, bias: np.ndarray, missing: float) -> Expert:
+        """The neurons of the module's head; `readout` (element, code), what is wanted of an element alone, and the
+        logit of a class that no element has."""
         lefts, rights, squares, repeats = [], [], [], []
         for rho, w, v in codes.parts:
             left = np.einsum("akj,ek->aej", rho.matrices[step.tables[0]], w)  # ρ(a)ᵀ w
@@ -159,7 +160,7 @@ class GroupProduct:
         columns = readout if place is None else readout[:, place]
         rows = np.repeat(columns.T / 2, np.concatenate(repeats), axis=0)
         constants = bias - columns @ np.concatenate(squares) / 2
-        return finished(step, np.stack([np.hstack(lefts), np.hstack(rights)]), rows, constants)
+        return finished(step, np.stack([np.hstack(lefts), np.hstack(rights)]), rows, constants, missing)
 
 
 def finished(
@@ -167,10 +168,11 @@ def finished(
     embed: Float[np.ndarray, "2 p width"],
     rows: Float[np.ndarray, "width order"],
     constants: Float[np.ndarray, "order"],
+    missing: float,
 ) -> Expert:
-    """The expert with its constant neuron; elements become classes, and a class that no element has is ranked last."""
+    """The expert with its constant neuron; elements become classes, and `missing` is the logit of others."""
     readout = over_fibres(step, np.vstack([rows, constants]))
-    readout[-1, np.bincount(step.outputs, minlength=step.classes) == 0] = MISSING
+    readout[-1, np.bincount(step.outputs, minlength=step.classes) == 0] = missing
     one = np.full((*embed.shape[:2], 1), 1 / len(embed))
     return Expert(np.concatenate([embed, one], axis=2), np.ascontiguousarray(readout), 2)
 

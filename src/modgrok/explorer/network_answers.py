@@ -72,7 +72,7 @@ class Examined:
         if not isinstance(group, Group) or witness_of(self.network.function) is not None:
             return None
         found = neurons_of(self.network, group, cosets=False)
-        return None if found is None else found.used
+        return None if found is None else np.where(found.alive, found.used, 0)
 
     def split(self) -> tuple[str, Int[np.ndarray, "width"]] | None:
         """By what the neurons of the last expert are told apart, and the number of each; 0 is constant."""
@@ -269,7 +269,7 @@ def drawn_weights(examined: Examined, count: int) -> dict[str, Any]:
         blocks = [block[along] for block in blocks]
         if used is not None:
             kinds = [f"{rho.kind}, degree {rho.degree}" for rho in group.representations]
-            told = {number: int((used == number).sum()) for number in np.unique(used).tolist()}
+            told = {number: int((used == number).sum()) for number in np.unique(used[used > 0]).tolist()}
     numbers = np.zeros(expert.width, int) if used is None else used
     shown = shown_neurons(numbers, np.sum([(block**2).sum(axis=0) for block in blocks], axis=0))
     placed = np.full((len(shown), len(blocks), max(map(len, blocks))), np.nan)

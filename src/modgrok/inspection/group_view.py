@@ -122,7 +122,8 @@ class GroupView(Result):
         told = f"{percent(self.closed_form_share, 1)} of the logits' variance on the closed form, "
         if self.word_share is not None and self.word_share < HARDLY:
             return f"{told}{percent(1 - self.word_share, 1)} of it on no function of the word's value"
-        return f"{told}{len(self.key)} of {len(self.group.representations) - 1} representations hold most of it"
+        hold = "holds" if len(self.key) == 1 else "hold"
+        return f"{told}{len(self.key)} of {len(self.group.representations) - 1} representations {hold} most of it"
 
     @property
     def key(self) -> tuple[int, ...]:

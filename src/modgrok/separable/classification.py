@@ -250,10 +250,11 @@ def ask(
     asked = {ADDITIVE.name: question(table, modulus, False, hints(False))}
     if is_prime(modulus):
         return asked | {MULTIPLICATIVE.name: question(table, modulus - 1, True, hints(True))}, ()
-    return asked | {MULTIPLICATIVE.name: AnyOrder(table, True, most=modulus - 1)}, (
+    note = (
         f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so the multiplicative family "
-        f"is that of all cyclic groups of order below {modulus} with an absorbing element",
+        f"is that of all cyclic groups of order below {modulus} with an absorbing element"
     )
+    return asked | {MULTIPLICATIVE.name: AnyOrder(table, True, most=modulus - 1)}, (note,) if tree is not None else ()
 
 
 def has_constant_lines(table: Int[np.ndarray, "p ..."]) -> bool:
