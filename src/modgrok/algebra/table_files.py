@@ -2,9 +2,9 @@
 
 A **wide** file is a matrix: row n1, column n2, a whole number from 0 on in each cell. A **long** file has a line for
 each cell: a column for each variable, and a last one for the value; that does for any number of variables. It is
-known by its names (the last column is called `value`, or the others x, y or n1, n2), or by its lines: every column but
-the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says how a
-file was read. A line may stand twice; a place with two values is refused.
+known by its names (a column is called `value`, or those before the last x, y or n1, n2), or by its lines: every column
+but the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says
+how a file was read. A line may stand twice; a place with two values is refused.
 
     .csv      either form; commas, semicolons, tabs or spaces. Labels are no data: a first line of words, a first column
               of words or below an empty corner (the index of pandas), and 0, 1, 2, … along both edges (spreadsheets)
@@ -45,7 +45,7 @@ MOST_NUMBERS = 3 * LARGEST_TABLE
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """Where `str.splitlines` splits."""
 VALUE = "value"
-"""The last column of a long file."""
+"""The last column of a long file; under this name it may stand elsewhere."""
 COORDINATES = (("x", "y", "z"), ("i", "j", "k"), ("row", "column"), ("row", "col"), tuple(f"n{k}" for k in range(1, 9)))
 """What the columns before the last one may be called, so that they are coordinates whatever they hold."""
 ENOUGH_LINES, MOST_CLASHES = 16, 0.05
@@ -196,6 +196,14 @@ def first_lines(cells: Int[np.ndarray, "line"]) -> Int[np.ndarray, "line"]:
     return np.asarray(first[which])
 
 
+def value_last(
+    names: list[str], columns: Int[np.ndarray, "line column"]
+) -> tuple[list[str], Int[np.ndarray, "line column"]]:
+    """A column called `value` counts as the last one, wherever it stands."""
+    order = sorted(range(len(names)), key=lambda k: names[k].strip().lower() == VALUE)
+    return [names[k] for k in order], columns[:, order]
+
+
 def is_long(names: Sequence[str]) -> bool:
     """Whether the names say that the columns are coordinates and a value."""
     plain = tuple(name.strip().lower() for name in names)
@@ -262,6 +270,7 @@ def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
         raise InputError(f"{path} has labels and no values; give whole numbers below and beside them")
     names = [str(name).strip() for name in cells[0, left:]]
     numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
+    names, numbers = value_last(names, numbers)
     if top and is_long(names):
         return long_table(path, names, numbers, lambda k: f"row {k + 2}")
     if (not left or not str(cells[0, 0]).strip()) and has_coordinates(numbers, named=bool(top)):
@@ -357,6 +366,7 @@ def read_parquet(path: Path, content: bytes) -> TableFile:
     if not names or not len(table):
         raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
     numbers = np.stack([column_numbers(path, name, table.column(name)) for name in names], axis=1)
+    names, numbers = value_last(names, numbers)
     named = not all(name.strip().isdigit() for name in names)
     if is_long(names) or (named and has_coordinates(numbers, named)):
         return long_table(path, names, numbers, lambda k: f"row {k + 1}")

@@ -14,7 +14,7 @@ from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.speed import CensusBenchmark, bench_census
 from modgrok.commands import PROVENANCE_KEY
-from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in
+from modgrok.commands.common import FILES_KEY, SECONDS_KEY, keys_in, say
 from modgrok.training.bench import Benchmark, BenchSettings, Called, Case, CaseResult, Contender, bench
 
 SHARED = {"machine": keys_in(Machine, "where it was measured: ")} | FILES_KEY | SECONDS_KEY | PROVENANCE_KEY
@@ -89,6 +89,7 @@ def run(args: argparse.Namespace, console: Console) -> Benchmark | CensusBenchma
 
 
 def show(result: Benchmark | CensusBenchmark, console: Console, args: argparse.Namespace) -> None:
+    say(console, result.summary())
     if isinstance(result, CensusBenchmark):
         show_census(result, console)
     else:
@@ -120,7 +121,7 @@ def show_census(result: CensusBenchmark, console: Console) -> None:
 
 def show_training(result: Benchmark, console: Console) -> None:
     others = [name for name in result.contenders if name != "modgrok"]
-    faster = [("modgrok is faster by", "modgrok_is_faster_by", "{:.2f} ×", others)] if others else []
+    faster = [("modgrok's speed over theirs", "modgrok_is_faster_by", "{:.2f} ×", others)] if others else []
     rates = ("network-steps per second", "network_steps_per_second", "{:,.0f}", list(result.contenders))
     for title, key, form, names in (*faster, rates):
         table = Table("p", "width", "networks", box=None, pad_edge=False, title=title, title_justify="left")
