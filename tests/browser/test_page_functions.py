@@ -60,7 +60,7 @@ def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
     first, second = trouble.locator("pre").text_content().split("\n")
     assert (first, second) == ("n1^n2 + 3", "   ^")
     page.locator("#expression").fill("n1^2 + 3")
-    page.locator("math").wait_for()
+    page.locator("math").first.wait_for()
     expect(trouble).not_to_be_visible()
     page.wait_for_url("**expression=n1%5E2*")
 
