@@ -196,14 +196,6 @@ def first_lines(cells: Int[np.ndarray, "line"]) -> Int[np.ndarray, "line"]:
     return np.asarray(first[which])
 
 
-def value_last(
-    names: list[str], columns: Int[np.ndarray, "line column"]
-) -> tuple[list[str], Int[np.ndarray, "line column"]]:
-    """A column called `value` counts as the last one, wherever it stands."""
-    order = sorted(range(len(names)), key=lambda k: names[k].strip().lower() == VALUE)
-    return [names[k] for k in order], columns[:, order]
-
-
 def is_long(names: Sequence[str]) -> bool:
     """Whether the names say that the columns are coordinates and a value."""
     plain = tuple(name.strip().lower() for name in names)
@@ -265,17 +257,16 @@ def read_csv(path: Path, content: bytes) -> TableFile:
 def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     """The table without its labels."""
     top, left = edge_labels(cells)
-    body = cells[top:, left:]
-    if not body.size:
+    if not (body := cells[top:, left:]).size:
         raise InputError(f"{path} has labels and no values; give whole numbers below and beside them")
     names = [str(name).strip() for name in cells[0, left:]]
     numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
-    names, numbers = value_last(names, numbers)
-    if top and is_long(names):
-        return long_table(path, names, numbers, lambda k: f"row {k + 2}")
-    if (not left or not str(cells[0, 0]).strip()) and has_coordinates(numbers, named=bool(top)):
-        told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
-        return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
+    order = sorted(range(len(names)), key=lambda k: names[k].lower() == VALUE)
+    names, numbers = [names[k] for k in order], numbers[:, order]
+    bare = not left or not str(cells[0, 0]).strip()
+    if (top and is_long(names)) or (bare and has_coordinates(numbers, bool(top))):
+        names = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
+        return long_table(path, names, numbers, lambda k: f"row {k + top + 1}")
     return TableFile(path, numbers, form="a matrix" + (" under a line of labels" if top else ""))
 
 
@@ -360,13 +351,13 @@ def read_parquet(path: Path, content: bytes) -> TableFile:
         words = check_footer(path, pq.ParquetFile(pa.BufferReader(content)))
         table = pq.read_table(pa.BufferReader(content), read_dictionary=words)
         table.validate(full=True)
-        names = [name for name in table.column_names if not name.startswith("__index_level_")]
+        ordered = sorted(table.column_names, key=lambda name: name.strip().lower() == VALUE)
+        names = [name for name in ordered if not name.startswith("__index_level_")]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
     if not names or not len(table):
         raise InputError(f"{path} has no rows or no columns; give a matrix, or columns n1, n2, value")
     numbers = np.stack([column_numbers(path, name, table.column(name)) for name in names], axis=1)
-    names, numbers = value_last(names, numbers)
     named = not all(name.strip().isdigit() for name in names)
     if is_long(names) or (named and has_coordinates(numbers, named)):
         return long_table(path, names, numbers, lambda k: f"row {k + 1}")
