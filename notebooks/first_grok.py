@@ -11,7 +11,7 @@ import modgrok as mg
 # %% [markdown]
 # ## The task
 #
-# The function is n1 · n2 modulo 23, so its table has 23 · 23 = 529 rows. To a network a residue is a name and not a
+# The function is n1 · n2 modulo 23, so its table has 23 · 23 = 529 cells. To a network a residue is a name and not a
 # number: it gets a column of weights for each, and nothing tells it that 4 comes after 3. What can be learned of such
 # a table from half of its cells, if not the cells themselves?
 
@@ -69,7 +69,7 @@ seen.plot_neurons()
 # Nobody told it about logarithms. It found that order by itself, since in no other order is the table simple.
 #
 # How much of the network is in these waves? Replace every neuron by its cosine, throw the rest away, and count how
-# many rows this *snapped* network answers right:
+# many cells this *snapped* network answers right:
 
 # %%
 seen

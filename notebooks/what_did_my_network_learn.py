@@ -63,7 +63,7 @@ model = trained(answers)
 
 # %% [markdown]
 # Wrapped, it is a network like any other: `verify`, `inspect`, `predict` and `export` take it. Its function is not said
-# here; only its modulus, which rows trained it, and the activation, which a state dict does not tell.
+# here; only its modulus, which inputs trained it, and the activation, which a state dict does not tell.
 
 # %%
 network = mg.wrap(model, mod=P, training=training, activation="relu")
@@ -74,7 +74,7 @@ network
 #
 # `decompile` asks its answers first. Which formula gives them, if any does? Sums, products, polynomials, groups and all
 # of these in disguise are tried, millions of formulas; one is given only if random answers would not get it as well,
-# and if it holds on rows that did not train.
+# and if it holds on inputs that did not train it.
 
 # %%
 found = mg.decompile(network)

@@ -378,7 +378,7 @@ LISTED = {
     "folder": "of the zoo",
     "networks": "that are in it",
     "rows": "one object for each: `name`, `kind`, `model`, `function`, `size`, `outcome` (`learned`, `partly` or "
-    "`memorised`), `accuracy` (on all rows), `test_accuracy`, `proved_accuracy` (what the kernel proved when it was "
+    "`memorised`), `accuracy` (on all inputs), `test_accuracy`, `proved_accuracy` (what the kernel proved when it was "
     "made, as its file says; or `null`)",
 }
 

@@ -256,7 +256,7 @@ def test_random_tables_of_square_sides_are_stored():
     for n in (2, 7, 20):
         assert random_ratio(n, n, n) == pytest.approx(estimated_random(n, n, n), rel=0.01)
     assert all(random_ratio(n, n, n) >= 1 for n in range(2, 129))
-    assert mg.complexity([[0, 1], [1, 0]]).words == "1.00: as simple as a sum, like a random table of its size"
+    assert mg.complexity([[0, 1], [1, 0]]).words == "1.00: as simple as a sum, but so is a random table of its size"
 
 
 def stored(name):

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from modgrok.algebra.table_files import read_table
@@ -41,6 +43,16 @@ def test_lines_of_coordinates_are_known_by_any_names(tmp_path, names):
         line[2] = "?"
     found = read_table(written(tmp_path / "mine.csv", [names, *lines[5:]]))
     assert (found.table < 0).sum() == 15 and np.array_equal(found.table[found.table >= 0], SUM[found.table >= 0])
+
+
+@pytest.mark.parametrize("at", [0, 1])
+def test_a_column_called_value_may_stand_anywhere(tmp_path, at):
+    names, path = ["a", "b"], tmp_path / "mine.parquet"
+    names.insert(at, "Value")
+    lines = [[*place[:at], value, *place[at:]] for *place, value in lines_of(SUM)]
+    pq.write_table(pa.table(dict(zip(names, np.array(lines).T, strict=True))), path)
+    for found in (read_table(written(tmp_path / "mine.csv", [names, *lines])), read_table(path)):
+        assert np.array_equal(found.table, SUM) and found.form == "a line for each cell: a, b, Value"
 
 
 def test_lines_in_order_need_no_names_and_may_have_three_variables(tmp_path):

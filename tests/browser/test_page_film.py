@@ -29,7 +29,7 @@ SHARED = {
     "three": lambda: mg.train("n1 + n2 + n3", 3, **SMALL),
     "compiled": lambda: mg.compile("n1 n2 + n1^2", 11, frequencies="minimal"),
     "compiled, group": lambda: mg.compile("a b", group="S3"),
-    "function": lambda: mg.read_function("n1^2 + n1 n2 + n2^2", 11),
+    "function": lambda: mg.read_function("2n1^4 n2 + n1^2 n2^2 - 3n1 n2^3 + 5n1^7 n2 + 6n1^8 n2^9", 11),
     "table": lambda: mg.read_function(np.add.outer(range(6), range(6)) % 6),
 }
 """What is shared, and shown by its page."""

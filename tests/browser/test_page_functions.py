@@ -60,7 +60,7 @@ def test_a_bad_expression_shows_the_place_and_a_good_one_mends_it(page):
     first, second = trouble.locator("pre").text_content().split("\n")
     assert (first, second) == ("n1^n2 + 3", "   ^")
     page.locator("#expression").fill("n1^2 + 3")
-    page.locator("math").wait_for()
+    page.locator("math").first.wait_for()
     expect(trouble).not_to_be_visible()
     page.wait_for_url("**expression=n1%5E2*")
 
@@ -89,6 +89,25 @@ def test_an_expression_may_say_its_modulus(page):
     page.locator("canvas.cells[data-rows='5']").wait_for()
     expect(page.locator("#modulus")).to_have_value("5")
     assert "mod=5" in page.url and copied(page) == 'modgrok classify "x*y mod 5" --mod 5'
+
+
+def test_an_answer_that_comes_late_takes_back_nothing_that_is_typed(page):
+    """The first answer comes between a key in the field of the modulus and the question that asks for it."""
+    held = []
+    page.clock.install()
+    page.route("**/api/function?*", lambda route: held.append(route))
+    with page.expect_request("**/api/function?*"):
+        open_view(page, "function", "n1 n2", 97)
+    page.clock.pause_at(page.evaluate("Date.now()") + 1000)
+    page.locator("#modulus").fill("7")
+    with page.expect_response("**/api/function?*mod=97*") as answered:
+        held.pop().continue_()
+    answered.value.finished()
+    page.evaluate("fetch('/healthz').then((answer) => answer.json())")  # the page has had the time to read it
+    expect(page.locator("#modulus")).to_have_value("7")
+    page.unroute_all()
+    page.clock.resume()
+    page.locator("canvas.cells[data-rows='7']").wait_for()
 
 
 def test_an_own_table_is_read_and_judged(page, server):

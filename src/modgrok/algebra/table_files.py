@@ -2,9 +2,9 @@
 
 A **wide** file is a matrix: row n1, column n2, a whole number from 0 on in each cell. A **long** file has a line for
 each cell: a column for each variable, and a last one for the value; that does for any number of variables. It is
-known by its names (the last column is called `value`, or the others x, y or n1, n2), or by its lines: every column but
-the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says how a
-file was read. A line may stand twice; a place with two values is refused.
+known by its names (a column is called `value`, or those before the last x, y or n1, n2), or by its lines: every column
+but the last counts 0 … n - 1 or 1 … n, and hardly a place has two values (`has_coordinates`). `TableFile.form` says
+how a file was read. A line may stand twice; a place with two values is refused.
 
     .csv      either form; commas, semicolons, tabs or spaces. Labels are no data: a first line of words, a first column
               of words or below an empty corner (the index of pandas), and 0, 1, 2, … along both edges (spreadsheets)
@@ -45,7 +45,7 @@ MOST_NUMBERS = 3 * LARGEST_TABLE
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """Where `str.splitlines` splits."""
 VALUE = "value"
-"""The last column of a long file."""
+"""The last column of a long file; under this name it may stand elsewhere."""
 COORDINATES = (("x", "y", "z"), ("i", "j", "k"), ("row", "column"), ("row", "col"), tuple(f"n{k}" for k in range(1, 9)))
 """What the columns before the last one may be called, so that they are coordinates whatever they hold."""
 ENOUGH_LINES, MOST_CLASHES = 16, 0.05
@@ -257,16 +257,15 @@ def read_csv(path: Path, content: bytes) -> TableFile:
 def csv_table(path: Path, cells: Shaped[np.ndarray, "row column"]) -> TableFile:
     """The table without its labels."""
     top, left = edge_labels(cells)
-    body = cells[top:, left:]
-    if not body.size:
+    if not (body := cells[top:, left:]).size:
         raise InputError(f"{path} has labels and no values; give whole numbers below and beside them")
     names = [str(name).strip() for name in cells[0, left:]]
     numbers = whole_numbers(body, str(path), lambda cell: f"row {cell[0] + top + 1}, column {cell[1] + left + 1}")
-    if top and is_long(names):
-        return long_table(path, names, numbers, lambda k: f"row {k + 2}")
-    if (not left or not str(cells[0, 0]).strip()) and has_coordinates(numbers, named=bool(top)):
-        told = names if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
-        return long_table(path, told, numbers, lambda k: f"row {k + top + 1}")
+    order = sorted(range(len(names)), key=lambda k: names[k].lower() == VALUE)
+    told = [names[k] for k in order] if top else [*(f"n{k}" for k in range(1, len(names))), VALUE]
+    bare = not left or not str(cells[0, 0]).strip()
+    if (top and is_long(told)) or (bare and has_coordinates(numbers[:, order], bool(top))):
+        return long_table(path, told, numbers[:, order], lambda k: f"row {k + top + 1}")
     form = "a matrix under a line of labels" if top else "a matrix"
     if not top and len(body) == body.shape[1] + 1 and counts(body[0]):
         form = "a matrix; its first line, 0, 1, 2, …, is one of its rows: delete it if these are labels"
@@ -356,7 +355,8 @@ def read_parquet(path: Path, content: bytes) -> TableFile:
         words = check_footer(path, pq.ParquetFile(pa.BufferReader(content)))
         table = pq.read_table(pa.BufferReader(content), read_dictionary=words)
         table.validate(full=True)
-        names = [name for name in table.column_names if not name.startswith("__index_level_")]
+        ordered = sorted(table.column_names, key=lambda name: name.strip().lower() == VALUE)
+        names = [name for name in ordered if not name.startswith("__index_level_")]
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not a Parquet file: {str(error).splitlines()[0]}") from None
     if not names or not len(table):

@@ -70,7 +70,7 @@ class Complexity(Result):
                 "nearer to a sum than to a random table" if share < 0.5 else "nearer to a random table than to a sum"
             )
             return f"{self.value:.2f} of {self.random:.2f}: {nearer}"
-        small = ", like a random table of its size" if self.value >= NEARLY_RANDOM * self.random else ""
+        small = ", but so is a random table of its size" if self.value >= NEARLY_RANDOM * self.random else ""
         return f"{self.value:.2f}: {'simpler than a sum' if self.value < 0.99 else 'as simple as a sum'}{small}"
 
     def summary(self) -> str:

@@ -12,6 +12,7 @@ from modgrok.base.errors import InputError
 from modgrok.base.printing import facts_table
 from modgrok.base.progress import progress_bar
 from modgrok.censuses.speed import CensusBenchmark, bench_census
+from modgrok.commands.common import say
 from modgrok.training.bench import Benchmark, Case, CaseResult, bench
 
 EPILOG = """\
@@ -63,6 +64,7 @@ def run(args: argparse.Namespace, console: Console) -> Benchmark | CensusBenchma
 
 
 def show(result: Benchmark | CensusBenchmark, console: Console, args: argparse.Namespace) -> None:
+    say(console, result.summary())
     if isinstance(result, CensusBenchmark):
         show_census(result, console)
     else:
@@ -94,7 +96,7 @@ def show_census(result: CensusBenchmark, console: Console) -> None:
 
 def show_training(result: Benchmark, console: Console) -> None:
     others = [name for name in result.contenders if name != "modgrok"]
-    faster = [("modgrok is faster by", "modgrok_is_faster_by", "{:.2f} ×", others)] if others else []
+    faster = [("modgrok's speed over theirs", "modgrok_is_faster_by", "{:.2f} ×", others)] if others else []
     rates = ("network-steps per second", "network_steps_per_second", "{:,.0f}", list(result.contenders))
     for title, key, form, names in (*faster, rates):
         table = Table("p", "width", "networks", box=None, pad_edge=False, title=title, title_justify="left")

@@ -45,8 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=lambda text: int(text) if text.lstrip("-").isdigit() else text,
         metavar="all|minimal|K",
         help="all: exact one-hot outputs (default); minimal: the fewest neurons that are right everywhere (default in "
-        "groups that are not cyclic, in fields, and for tables that are looked up); or a number of frequencies (in "
-        "groups: of numbers in a code)",
+        "groups that are not cyclic, in fields, and for tables that are looked up); or how many frequencies to use "
+        "(in groups: how many numbers a code has, see docs/group-networks.md)",
     )
     two = parser.add_argument_group("settings of --method paper")
     two.add_argument("--mul-width", type=int, metavar="N", help=f"neurons of a product expert ({paper.mul_width})")

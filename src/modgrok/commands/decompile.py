@@ -26,9 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> Decompiled:
-    with line_every_few_seconds(console, lambda: "reading the network back"):
+    folder = args.out or folder_beside(args.network, "decompiled")
+    with line_every_few_seconds(console, lambda: "looking for the formula and its waves"):
         found = decompile(given_network(args))
-        return write_decompiled(found, args.out or folder_beside(args.network, "decompiled"))
+    with line_every_few_seconds(console, lambda: f"writing what was found into {folder}"):
+        return write_decompiled(found, folder)
 
 
 def show(result: Decompiled, console: Console, args: argparse.Namespace) -> None:

@@ -182,8 +182,8 @@ def show_logits(view: LogitsView, console: Console) -> None:
             f"{percent(view.sum_share, 1)} on any function of the sum of places",
         )
         keys = view.key_frequencies
-        told = f"key frequencies ({len(keys)}): {in_stretches(keys)}" if keys else "no key frequencies: noise would have as much"
-        say(console, told)
+        named = f"key frequencies ({len(keys)}): {in_stretches(keys)}"
+        say(console, named if keys else "no key frequencies: noise would have as much")
     if view.losses:
         console.print(version_table(view))
     if view.templates is not None and (apart := view.templates.rows_apart):

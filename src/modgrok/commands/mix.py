@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> CheckedNetwork:
     settings = {field.name: getattr(args, field.name) for field in fields(MixSettings)}
     start = time.perf_counter()
-    with progress_bar(console, "training experts, network-steps") as progress:
+    with progress_bar(console, "compiling, training experts; steps in all") as progress:
         network = mix(args.expression, args.mod, **settings, progress=progress)
     with progress_bar(console, "checking inputs") as progress:
         found = verify(network, progress=progress)

@@ -222,8 +222,7 @@ def disguised_plans(function: Function, plans: Sequence[Plan]) -> list[Plan]:
         decide(table, field.order, False, effort=DECISION_EFFORT).witness if field.degree == 1 else None
     )
     if witness is not None:
-        names, sizes = function.variables, function.sizes
-        return [plan_from_witness(names, sizes, field.order, witness, fold=fold) for fold in (True, False)]
+        return list(plans_from_witness(function.variables, function.sizes, field.order, witness))
     over = decide_group(table, effort=DECISION_EFFORT).witness
     return [] if over is None else list(product_plans(function, over))
 

@@ -126,7 +126,7 @@ def run_plan(
     shown = console.is_jupyter if live is None else live
     with nullcontext() if folder is None else locked(folder):
         began = time.perf_counter()
-        with progress_bar(console, "network-steps") if shown else nullcontext() as progress:
+        with progress_bar(console, "compiling, training; steps in all") if shown else nullcontext() as progress:
             compilations = train_missing(store, tasks, ray, progress)
         rows = store.rows()
         files = store.finish(rows)

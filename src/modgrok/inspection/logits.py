@@ -20,8 +20,8 @@ White noise has about 1/m of it.
 Only rows and classes that have places take part: in a product, zero is apart.
 
 The key frequencies are the fewest f >= 1 that hold 95 % of the analytical part, among those with A_f > 0; there are
-none where that part is about what noise would have. The restricted logits keep nothing but their terms (and K_0, which is the same for all rows), the excluded logits
-everything but their terms. A network that computes with them has a
+none where that part is about what noise would have. The restricted logits keep nothing but their terms (and K_0, which
+is the same for all rows), the excluded logits everything but their terms. A network that computes with them has a
 restricted loss as low as its own and an excluded loss as high as guessing; one that has memorised its training rows
 has it the other way round, on those rows.
 """

@@ -29,6 +29,7 @@ from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
 from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.measures.nuclear import in_one_thread
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.finite_groups import as_sums, decide_group, latin_verdict
@@ -181,7 +182,8 @@ def classify_table(
     questions, notes = ask(table, modulus, tree)
     over_group = latin_verdict(table)
     fits = over_group is not None and over_group.in_class
-    work_in_turns(list(questions.values()), int(SECOND_LOOK * steps) if fits else steps)
+    with in_one_thread():  # the limit is one of processor time, which threads that wait for each other use up
+        work_in_turns(list(questions.values()), int(SECOND_LOOK * steps) if fits else steps)
     verdicts = {family: asked.within(0) for family, asked in questions.items()}
     families = [proved_family(table, family, verdict) for family, verdict in verdicts.items()]
     if best_of(tuple(families)) is None:

@@ -193,14 +193,16 @@ class Benchmark(Result):
         return tuple(fullest.contenders)
 
     def summary(self) -> str:
+        """How fast modgrok is in each case: beside the fastest of the others, where there are others."""
         parts = []
         for case in self.cases:
             others = [c.modgrok_is_faster_by for name, c in case.contenders.items() if name not in OURS]
             rate = case.contenders["modgrok"].network_steps_per_second
             figure = f"{min(others):.2f} ×" if others else f"{rate:,.0f} network-steps a second"
-            parts.append(f"p={case.modulus} width {case.width} × {case.networks}: {figure}")
-        against = " against the fastest other loop" if set(self.contenders) - set(OURS) else ""
-        return f"modgrok{against}, {self.machine.device}: {', '.join(parts)}"
+            networks = f"{case.networks} network{'s' if case.networks > 1 else ''}"
+            parts.append(f"p = {case.modulus}, width {case.width}, {networks}: {figure}")
+        against = " as a multiple of the fastest other loop's" if set(self.contenders) - set(OURS) else ""
+        return f"modgrok's speed{against}, on {self.machine.device}. {'; '.join(parts)}"
 
 
 def bench(

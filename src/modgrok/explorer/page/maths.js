@@ -22,20 +22,28 @@ export function typeset(node) {
       const shown = SUMS.includes(factor.kind) ? fenced(factor) : typeset(factor);
       return index && factor.kind === "number" ? [mathml("mo", "·"), shown] : [shown];
     }));
-    case "sum": return row(node.terms.flatMap((term, index) => {
-      if (term.kind === "negation") return [mathml("mo", "−"), SUMS.includes(term.operand.kind) ? fenced(term.operand) : typeset(term.operand)];
-      return index ? [mathml("mo", "+"), typeset(term)] : [typeset(term)];
-    }));
+    case "sum": return row(node.terms.flatMap(signed));
     default: return mathml("mtext", "…");
   }
 }
 
-/** `typeset` as a whole formula with its modulus. */
+/** A term of a sum with its sign, which the first one has only if it is negative. */
+function signed(term, index) {
+  if (term.kind === "negation") return [mathml("mo", "−"), SUMS.includes(term.operand.kind) ? fenced(term.operand) : typeset(term.operand)];
+  return index ? [mathml("mo", "+"), typeset(term)] : [typeset(term)];
+}
+
+/** `typeset` as a whole formula with its modulus: one <math> for each term, since browsers break lines between them alone. */
 export function formula(node, modulus) {
-  const tail = modulus ? [mathml("mspace"), mathml("mo", "mod"), mathml("mn", String(modulus))] : [];
-  const whole = mathml("math", mathml("mrow", typeset(node), ...tail));
-  whole.querySelectorAll("mspace").forEach((space) => space.setAttribute("width", "0.5em"));
-  return whole;
+  const terms = node.kind === "sum" ? node.terms : [node];
+  const parts = terms.map((term, index) => mathml("math", mathml("mrow", signed(term, index))));
+  parts.slice(1).forEach((part) => part.querySelector("mo").setAttribute("rspace", "0.2em"));
+  if (modulus) {
+    const space = mathml("mspace");
+    space.setAttribute("width", "0.25em");
+    parts.push(mathml("math", mathml("mrow", space, mathml("mo", "mod"), mathml("mn", String(modulus)))));
+  }
+  return el("span", { className: "formula" }, parts.flatMap((part, index) => index ? [" ", part] : [part]));
 }
 
 const TOKEN = /(?<![A-Za-z])([ng])(\d{1,2})(?:\^(-?\d+))?(?!\w)|(?<=(?<![A-Za-z])[a-z]|[\d)])\^(-?\d+)|(?<![A-Za-z])Z_(\d+)|`([^`]+)`/g;

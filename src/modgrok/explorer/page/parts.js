@@ -43,7 +43,7 @@ export function segmented(label, names, chosen, onchange) {
   return {
     element,
     select: (name) => { if (inputs.has(name)) inputs.get(name).checked = true; },
-    allow: (may) => inputs.forEach((input, name) => { input.disabled = !may(name); }),
+    allow: (may, shown) => inputs.forEach((input, name) => { input.disabled = !may(name); input.parentElement.hidden = !shown(name); }),
   };
 }
 

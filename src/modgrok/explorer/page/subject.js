@@ -38,11 +38,13 @@ export class Subject {
   }
 
   async read() {
-    const question = this.question();
+    const question = this.question(), asked = JSON.stringify(question);
+    const typed_since = () => JSON.stringify(this.question()) !== asked;  // then another answer is on its way
     try {
       const sent = new URLSearchParams(question).toString().length;
       if (sent > LONGEST_SENT) throw new ApiError(0, { error: `this is too long: ${count(question.expression.length)} characters, where 4,000 are the limit and any but plain letters and digits count more; shorten it` });
       const info = await this.ask(question);
+      if (typed_since()) return;
       if (info.modulus && Number(this.modulus.value) !== info.modulus) {  // where the expression says its own: n1 n2 mod 7, a b in S5
         this.modulus.value = String(info.modulus);
         if (!question.table) question.mod = this.modulus.value;
@@ -50,7 +52,8 @@ export class Subject {
       this.show(info);
       this.app.subjectRead({ question, info });
     } catch (error) {
-      if (!(error instanceof ApiError)) { if (error.name === "AbortError") return; throw error; }
+      if (error.name === "AbortError" || typed_since()) return;
+      if (!(error instanceof ApiError)) throw error;
       this.refuse(error, question);
       this.app.subjectRefused(error);
     }

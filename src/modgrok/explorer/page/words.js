@@ -8,6 +8,8 @@ export const percent = (share) => {
   const shown = value > 99.9 && value < 100 || value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0);
   return `${shown === "100.0" ? "99.9" : shown} %`;
 };
+/** Without decimals, and never 100 % for less, as an answer's sentence says it. */
+export const whole = (share) => `${share < 1 ? Math.min(Math.round(100 * share), 99) : 100} %`;
 export const count = (number) => number === null || number === undefined ? "–" : number.toLocaleString("en");
 export const plural = (number, one, many = `${one}s`) => `${count(number)} ${number === 1 ? one : many}`;
 

@@ -10,8 +10,8 @@ import { VERDICTS, count, figure, percent } from "../words.js";
 const HINT = "Point at a dot, or walk through them with the arrow keys; a click or Enter opens its function.";
 const ACROSS = { ratio: "against a random table", loss: "as it is" };
 const ABOUT = {
-  ratio: { title: "odds of the training loss over those of a random table: 0 is explained, 1 is memorised", linear: true,
-    text: "Each dot is one training. A random table can only be memorised; how far below its loss a training ends tells how much structure the network has found, and with it how many unseen cells are right: the line is the law that modgrok reads an accuracy from. Trainings from a tenth of a table, and of tables so small that even noise is memorised for free, have no place here." },
+  ratio: { title: "training loss against that of a random table (a ratio of odds): 0 all explained, 1 only memorised", linear: true,
+    text: "Each dot is one training. A random table can only be memorised; how far below its loss a training ends tells how much structure the network has found, and with it how many unseen cells are right: the line is the law that modgrok reads an accuracy from. Trainings from a tenth of a table are left out, and so are those of tables so small that even a random one is memorised without any loss." },
   loss: { title: "training loss at the end, logarithmic", linear: false,
     text: "Each dot is one training. Losses compare at one modulus and one share of the table: there, the lower the loss of the training cells, the more of the others tend to be right." },
 };

@@ -106,7 +106,8 @@ class FunctionView {
     const orders = { ...info.orders, witness: this.verdict?.order };
     const asked = this.app.state.order in ORDERS ? this.app.state.order : "natural";
     const name = orders[asked] ? asked : "natural";
-    this.order.allow((each) => each === "natural" || Boolean(orders[each]));
+    const ofOthers = (each) => each === "cosets" || each === "logarithmic" && info.elements;  // orders that only other kinds of functions have
+    this.order.allow((each) => each === "natural" || Boolean(orders[each]), (each) => orders[each] || each === asked || !ofOthers(each));
     this.order.select(name);
     this.meaning.textContent = name !== asked ? this.why(asked) : info.elements && MEANING_OF_ELEMENTS[name] || MEANING[name];
     const [rows, columns] = info.shown, order = orders[name];

@@ -6,7 +6,7 @@ import { button, facts, into, notice, segmented, slider, waiting } from "../part
 import { residuePlot } from "../pictures/residues.js";
 import { interval } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
-import { VERDICTS, percent } from "../words.js";
+import { VERDICTS, percent, whole } from "../words.js";
 import { isFlat, reader, valuePixels } from "../pictures/values.js";
 import { sharer } from "./sharing.js";
 
@@ -76,7 +76,7 @@ class VerdictView {
     this.found = found;
     const { value, reason } = found.expected_accuracy;
     replace(this.expected, el("h3", {}, "Test accuracy to expect"), !found.expects ? waiting(ASKING) :
-      value === null ? el("p", { className: "soft small" }, `${found.expected_text[0].toUpperCase()}${found.expected_text.slice(1)}: ${found.outlook.because}.`) : [el("p", { className: "large number" }, percent(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
+      value === null ? el("p", { className: "soft small" }, `${found.expected_text[0].toUpperCase()}${found.expected_text.slice(1)}: ${found.outlook.because}.`) : [el("p", { className: "large number" }, whole(value)), interval(found.expected_accuracy), el("p", { className: "soft small" }, reason)]);
     replace(this.evidence, found.witness ? this.witness(found) : this.proofs(found));
     const { expected, probe, advice = "", ...others } = found.facts;
     if (!advice.includes("--probe")) others.advice = advice;  // here it is a button
