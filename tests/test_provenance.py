@@ -88,6 +88,17 @@ def test_the_commit_is_that_of_modgrok_and_of_no_repository_around_it(monkeypatc
     told_by.commit_here.cache_clear()
 
 
+def test_the_commit_is_that_of_modgrok_where_a_hook_names_another_repository(monkeypatch, tmp_path):
+    """git tells hooks by its variables which repository they belong to."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    here = told_by.commit_here()
+    told_by.commit_here.cache_clear()
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    assert told_by.commit_here() == here
+    told_by.commit_here.cache_clear()
+
+
 def test_the_command_is_what_was_called(monkeypatch):
     for words, command in (
         (["/usr/bin/modgrok", "train", "n1 n2"], "modgrok train 'n1 n2'"),

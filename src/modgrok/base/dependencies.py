@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import re
+import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from pathlib import Path
 from modgrok.base.repository import STUDIES
 
 PACKAGE = Path(__file__).parent.parent
+BEGAN = time.time()
+"""When this process loaded this module, which is among the first."""
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli", "__main__")
 """Parts of the package that no result depends on."""
 DATA = (".json", ".parquet", ".npy", ".csv", ".safetensors")
@@ -44,6 +47,11 @@ def data_digest(*roots: str | Path, read: tuple[Path, ...] = ()) -> str:
     folders = {path.parent for path in code_of(roots)}
     shipped = (path for folder in folders if folder.is_relative_to(PACKAGE) for path in folder.iterdir())
     return digest_of([*(path for path in shipped if path.suffix in DATA), *read])
+
+
+def edited_since(*roots: str | Path) -> bool:
+    """Whether any of that code was written since this process began: what is loaded may be what stood there before."""
+    return any(not path.exists() or path.stat().st_mtime > BEGAN for path in code_of(roots))
 
 
 def digest_of(paths: Iterable[Path]) -> str:

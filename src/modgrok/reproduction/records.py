@@ -9,8 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib.resources import as_file, files
 
+from modgrok.base.errors import InputError
 from modgrok.base.files import read_json
 from modgrok.base.provenance import places
+from modgrok.reproduction.evidence import check_seal
 from modgrok.reproduction.item import ItemResult
 
 
@@ -27,13 +29,17 @@ class Recorded:
 
 
 def read_recorded(name: str) -> Recorded | None:
-    """The recorded result of an item, if the package has one."""
+    """The recorded result of an item, if the package has one; an `InputError` where it was changed by hand."""
     resource = files("modgrok.reproduction").joinpath("recorded", f"{name}.json")
     if not resource.is_file():
         return None
     with as_file(resource) as path:
         content = read_json(path)
-    return Recorded(ItemResult.from_json(content["result"]), content["command"])
+        check_seal(path, content, "install modgrok again")
+    result = ItemResult.from_json(content["result"])
+    if result.item != name:
+        raise InputError(f"{resource} holds the item {result.item!r:.40}; install modgrok again")
+    return Recorded(result, content["command"])
 
 
 def is_as_large(here: ItemResult, recorded: ItemResult) -> bool:
