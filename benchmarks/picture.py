@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from modgrok.base.files import whole_file
-from modgrok.reproduction.item import read_recorded
+from modgrok.reproduction.records import read_recorded
 
 PICTURE = Path(__file__).parent.parent / "docs" / "images" / "mathematics.png"
 DPI = 160

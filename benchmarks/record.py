@@ -16,13 +16,14 @@ import numpy as np
 from modgrok.base.files import read_json, whole_file, write_text
 from modgrok.base.provenance import KEY, merged, places, read_made
 from modgrok.base.repository import study
-from modgrok.base.results import percent
+from modgrok.base.results import percent, plain
 from modgrok.censuses import law_check as law, store
 from modgrok.figures.style import FILE_DPI
 from modgrok.loss_law.calibration import calibration
 from modgrok.loss_law.curve import Curve
 from modgrok.loss_law.fraction_law import FractionLaw, fraction_law
 from modgrok.loss_law.from_table import TableLaw, table_law
+from modgrok.reproduction.evidence import sealed, stored_result
 from modgrok.reproduction.item import ItemResult, ItemTable, Values, Verdict, span
 from modgrok.reproduction.mathematics import FUNCTIONS, result_of as mathematics_result
 from modgrok.reproduction.registry import ALL, Item
@@ -60,7 +61,7 @@ def rounded(value: Any) -> Any:
 
 def mathematics() -> ItemResult:
     """The item's own result, with the other models of `benchmarks/mathematics.py`."""
-    own = ItemResult.from_json(read_json(RESULTS / "mathematics.json"))
+    own = stored_result(RESULTS / "mathematics.json")
     beside = read_json(RESULTS / "mathematics-h200.json")
     result, others = mathematics_result(own.rows, own.data, own.settings), other_models(beside["rows"])
     return replace(
@@ -171,7 +172,7 @@ def source_of(item: Item) -> ItemResult | None:
     if item.is_study:
         return study(item.name).stored_result(RESULTS)
     path = RESULTS / f"{item.name}.json"
-    return ItemResult.from_json(read_json(path)) if path.exists() else None
+    return stored_result(path) if path.exists() else None
 
 
 def without_dead_neurons(result: ItemResult) -> ItemResult:
@@ -217,7 +218,9 @@ def recordable() -> dict[str, Values]:
                 {name: kept[name] for name in kept if name != "files" and (name != "seconds" or result.seconds)}
             )
             where = places(result.provenance)
-            found[item.name] = {"where": where, "command": item.recorded_by, "result": content | {KEY: made}}
+            found[item.name] = sealed(
+                plain({"where": where, "command": item.recorded_by, "result": content | {KEY: made}})
+            )
     return found
 
 

@@ -26,7 +26,8 @@ from modgrok.base.errors import InputError
 from modgrok.base.repository import STUDIES
 from modgrok.experiments.workers import in_window
 from modgrok.reproduction.evidence import made_here
-from modgrok.reproduction.item import Effort, ItemResult, read_recorded
+from modgrok.reproduction.item import Effort, ItemResult
+from modgrok.reproduction.records import read_recorded
 from modgrok.training.diagnosis import LEARNED
 from studies.resuming import Parts, workers_for
 from studies.strong_plan import (

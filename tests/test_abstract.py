@@ -9,7 +9,8 @@ import pytest
 from strong_rows import strong_points, strong_rows
 
 from modgrok.report.page import abstract, strong_hypothesis
-from modgrok.reproduction.item import ItemResult, Verdict, read_recorded
+from modgrok.reproduction.item import ItemResult, Verdict
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL
 from studies import strong_result
 

@@ -114,7 +114,7 @@ def test_the_installed_package_finds_its_data(installed):
     found = installed.json(
         "import json\n"
         "from modgrok.loss_law.calibration import calibration\n"
-        "from modgrok.reproduction.item import read_recorded\n"
+        "from modgrok.reproduction.records import read_recorded\n"
         "from modgrok.reproduction.registry import ALL\n"
         "read = {item.name: str(read_recorded(item.name).result.verdict) for item in ALL if item.recorded_by}\n"
         "print(json.dumps({'settings': len(calibration().settings), 'recorded': read}))"

@@ -21,7 +21,7 @@ from modgrok.base.provenance import KEY, UNKNOWN, called_as, merged, provenance,
 from modgrok.base.stores import made_of
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments.row_store import networks_in, ranges
-from modgrok.reproduction.item import read_recorded
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL
 from studies.resuming import read_parts
 
@@ -85,6 +85,17 @@ def test_the_commit_is_that_of_modgrok_and_of_no_repository_around_it(monkeypatc
         told_by.commit_here.cache_clear()
         monkeypatch.setattr(told_by, "PACKAGE", tmp_path / place)
         assert told_by.commit_here() == (None, None)
+    told_by.commit_here.cache_clear()
+
+
+def test_the_commit_is_that_of_modgrok_where_a_hook_names_another_repository(monkeypatch, tmp_path):
+    """git tells hooks by its variables which repository they belong to."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    here = told_by.commit_here()
+    told_by.commit_here.cache_clear()
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path))
+    assert told_by.commit_here() == here
     told_by.commit_here.cache_clear()
 
 

@@ -20,7 +20,7 @@ from modgrok.loss_law.curve import BINS, cross_validated
 from modgrok.loss_law.formula import DRIFT
 from modgrok.loss_law.fraction_law import fraction_law
 from modgrok.loss_law.from_table import MODEL_NAMES, table_law
-from modgrok.reproduction.item import read_recorded
+from modgrok.reproduction.records import read_recorded
 from modgrok.training.presets import DEFAULTS
 from studies import fractions
 from studies.phase_diagrams import phases_figure

@@ -22,7 +22,7 @@ from modgrok.algebra.function import read_function
 from modgrok.compiler.compiling import compile
 from modgrok.networks.description import Learned
 from modgrok.report import reproducing
-from modgrok.reproduction.item import read_recorded
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS
 from modgrok.separable import decide
 from modgrok.separable.checking import write_certificate

@@ -19,7 +19,8 @@ from modgrok.report import page
 from modgrok.report.document import Paragraph
 from modgrok.report.reproducing import write_report
 from modgrok.reproduction import evidence as store
-from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Verdict, read_recorded
+from modgrok.reproduction.item import Effort, ItemResult, ItemTable, Verdict
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ITEMS
 from modgrok.reproduction.trainings import MONOTONE
 from studies import strong_result

@@ -22,7 +22,7 @@ from modgrok.reproduction.evidence import png_files
 from modgrok.reproduction.item import ItemResult, Verdict
 
 MADE = provenance(time.perf_counter(), {"size": "quick"}, "modgrok.reproduction.classes")
-MADE_BY = {"item": "x", "size": "quick", "version": "1", "device": "cpu", "code": "abc"}
+MADE_BY = {"item": "x", "size": "quick"} | store.made_here("modgrok.reproduction.classes")
 RESULT = ItemResult(
     item="x",
     title="made up",
@@ -199,6 +199,45 @@ def test_a_result_without_provenance_is_of_an_unknown_version(stored):
         assert store.read_result(stored, MADE_BY).reason == "damaged: not a result", wrong
 
 
+def test_a_sealed_result_that_denies_its_own_fingerprint_is_not_taken(stored):
+    """Whoever copies a fingerprint and makes the checksum anew must lie in every place at once."""
+    record = read_json(stored)
+    del record["checksum"]
+
+    def reason(**changes: object) -> str:
+        write_json(stored, store.sealed(record | {"result": record["result"] | changes}))
+        return store.read_result(stored, MADE_BY).reason
+
+    assert reason() == ""
+    assert reason(item="table1") == "damaged: a result of 'table1'"
+    (said,) = record["result"]["provenance"]
+    for name, value, field in (
+        ("version", "0.2", "version"),
+        ("device", "NVIDIA H200", "device"),
+        ("code_digest", "abc", "code"),
+        ("data_digest", "abc", "data"),
+        ("libraries", said["libraries"] | {"jax": "9.9"}, "libraries"),
+    ):
+        other = said | {name: value}
+        assert reason(provenance=[other]) == f"damaged: its provenance is of another {field}"
+        assert reason(provenance=[other, said]) == "", "a part of it was computed before"
+
+
+def test_what_was_computed_while_its_code_was_edited_counts_in_no_other_process(monkeypatch, tmp_path):
+    """The fingerprint is made of the files, and what is loaded may be what they were before."""
+    assert store.fingerprint("classes", "quick")["code"] == dependencies.code_digest("modgrok.reproduction.classes")
+    monkeypatch.setattr(dependencies, "BEGAN", 0.0)
+    made_by = store.fingerprint("classes", "quick")
+    assert made_by["code"].endswith(", edited while it ran")
+    made = provenance(time.perf_counter(), {}, "modgrok.reproduction.classes")
+    assert made.changed is True
+    store.write_result(tmp_path / "x.json", replace(RESULT, item="classes", provenance=(made,)), made_by)
+    assert store.read_result(tmp_path / "x.json", made_by).reason == ""
+    monkeypatch.undo()
+    found = store.read_result(tmp_path / "x.json", store.fingerprint("classes", "quick"))
+    assert found == (None, "of another code")
+
+
 def test_pictures_are_drawn_when_they_must_be(tmp_path):
     drawings, png = [], tmp_path / "images" / "a.png"
 
@@ -222,3 +261,5 @@ def test_pictures_are_drawn_when_they_must_be(tmp_path):
     assert drawn(2) == 4
     (png.parent / "record.json").write_text("{}")
     assert [drawn(2), drawn(2)] == [5, 5]
+    png.with_suffix(".svg").write_text("<svg><text>99 %</text></svg>")
+    assert [drawn(2), drawn(2)] == [6, 6], "the picture beside it that can be edited is looked at too"

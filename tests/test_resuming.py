@@ -95,7 +95,7 @@ def test_invented_rows_of_table_2_are_refused(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(table2, "WIDTH", 4)
     monkeypatch.setattr(table2, "QUICK_STEPS", 2)
     monkeypatch.setattr(table2, "estimate", lambda group: "soon")
-    monkeypatch.setattr(table2, "report", lambda runs, settings: runs)
+    monkeypatch.setattr(table2, "report", lambda runs, settings, made: runs)
     computed = table2.compute(Effort("quick", folder=tmp_path))
     (folder,) = tmp_path.glob("table2-*")
     parts = sorted(folder.glob("part-*.parquet")) + sorted(folder.glob("sweep.parquet"))

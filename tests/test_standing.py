@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from modgrok import cli
+from modgrok import __version__, cli
 from modgrok.base.errors import InputError
 from modgrok.base.provenance import UNKNOWN
 from modgrok.explorer import papers
@@ -17,11 +17,13 @@ from modgrok.report import page
 from modgrok.report.comparing import Standing, paper_diff
 from modgrok.report.document import Notice, Table
 from modgrok.report.reproducing import paper
-from modgrok.reproduction import evidence
-from modgrok.reproduction.item import ItemResult, Recorded, Verdict, is_as_large, read_recorded
+from modgrok.reproduction import evidence, records
+from modgrok.reproduction.item import ItemResult, Verdict
+from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
 from modgrok.reproduction.registry import ITEMS
 
 ITEM = ITEMS["figure1"]
+RECORDED = Path(records.__file__).parent / "recorded"
 LARGE = {"modulus": 23, "inputs": 10_000, "seeds": 10}
 
 
@@ -34,7 +36,7 @@ def recorded() -> Recorded:
 
 def own(recorded: Recorded, verdict: Verdict = Verdict.DIFFERS, **settings: object) -> ItemResult:
     """A result of this machine: with the settings of the recorded one, but for these."""
-    made = replace(UNKNOWN, version="1.0", settings={"size": "standard", "everything": False}, device="cpu")
+    made = replace(UNKNOWN, version=__version__, settings={"size": "standard", "everything": False}, device="cpu")
     return replace(recorded.result, verdict=verdict, settings=LARGE | settings, provenance=(made,))
 
 
@@ -89,7 +91,7 @@ def test_the_size_of_a_result_is_that_of_its_settings_or_all_there_is(recorded):
 def test_every_version_says_where_it_comes_from(recorded, tmp_path):
     unknown = Recorded(replace(recorded.result, provenance=(UNKNOWN,)), recorded.command)
     text = page.compose({"figure1": own(recorded)}, {"figure1": unknown}, tmp_path, "standard").html()
-    assert "modgrok 1.0 (commit not known)" in text
+    assert f"modgrok {__version__} (commit not known)" in text
     assert "The same as it was recorded: reproduced, version unknown" in text
     assert "on a machine that was not written down: <code>modgrok paper figure1</code>; version unknown" in text
     assert Standing(ITEM, None, unknown).verdict_of is unknown.result
@@ -123,7 +125,7 @@ def test_the_explorer_never_calls_a_recorded_result_ones_own(recorded, tmp_path)
     assert listed["figure1"]["result"] is None and listed["figure1"]["first"] == "recorded"
     store_own(tmp_path, own(recorded, seeds=2))
     found, listed = papers.paper_item(params), papers.listed(ITEM, tmp_path)
-    assert found["origin"] == "result" and found["provenance"][0]["version"] == "1.0"
+    assert found["origin"] == "result" and found["provenance"][0]["version"] == __version__
     assert listed["first"] == "recorded" and listed["differs"], "a smaller form is not the verdict"
     for size in ("standard", "full"):
         store_own(tmp_path, own(recorded), size)
@@ -152,7 +154,7 @@ def test_two_reports_are_compared_claim_by_claim(recorded, tmp_path, capsys):
     assert cli.main(["paper", "diff", str(tmp_path), "recorded"]) == 1
     shown = capsys.readouterr().out
     assert re.search(r"figure1 +differs +reproduced +another verdict", shown) and "rate: 9.5, " in shown
-    assert "modgrok 1.0" in shown
+    assert f"modgrok {__version__}" in shown
 
 
 def test_reports_that_agree_have_exit_code_0(recorded, tmp_path, capsys):
@@ -178,6 +180,32 @@ def test_what_cannot_be_compared_is_said_in_a_line(words, message, tmp_path, cap
         cli.main(["paper", *words])
     error = capsys.readouterr().err
     assert message in error and len(error.splitlines()) == 1
+
+
+def test_an_item_that_was_changed_by_hand_is_left_out_of_a_comparison(tmp_path):
+    """Whether its checksum is there and wrong, or was taken off a result of a report."""
+    path = paper("classes", out=tmp_path, quick=True).files[0]
+    whole = path.read_text()
+    assert paper_diff(tmp_path, tmp_path).same
+    path.write_text(whole.replace('"verdict": "reproduced"', '"verdict": "differs"'))
+    store_own(tmp_path, read_recorded("widths").result)
+    assert [text.partition(" is ")[0] for text in paper_diff(tmp_path, "recorded").damaged] == [str(path)]
+    path.write_text(json.dumps({"result": json.loads(whole)}))
+    assert "its checksum is wrong" in paper_diff(tmp_path, "recorded").damaged[0]
+
+
+def test_a_recorded_result_that_was_changed_by_hand_is_named(tmp_path, monkeypatch):
+    recorded = {path.name: path.read_text() for path in RECORDED.iterdir()}
+    (tmp_path / "recorded").mkdir()
+    monkeypatch.setattr(records, "files", lambda package: tmp_path)
+    for name, text, said in (
+        ("figure1", recorded["figure1.json"].replace('"verdict":"reproduced"', '"verdict":"differs"'), "checksum"),
+        ("figure1", recorded["figure1.json"].replace('"checksum"', '"seal"'), "checksum"),
+        ("figure2", recorded["figure1.json"], "holds the item 'figure1'"),
+    ):
+        (tmp_path / "recorded" / f"{name}.json").write_text(text)
+        with pytest.raises(InputError, match=f"{name}.json.*{said}.*; install modgrok again"):
+            read_recorded(name)
 
 
 @pytest.mark.parametrize("damage", ["[]", "null", '{"result": 3}', '{"item": "figure1", "rows": 3}', "{"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from modgrok.experiments import sweep_plan, sweeps
+from modgrok.experiments.sweeps import SweepStore
 from modgrok.reproduction import table2
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
+from modgrok.reproduction.registry import ITEMS
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import train_ensemble
 
@@ -80,6 +83,15 @@ def test_rows_are_trained_kept_and_taken_up_again(small, tmp_path, monkeypatch):
     assert "1 networks modulo 23" in said[1]
     monkeypatch.setattr(sweeps, "train_parts", lambda *_, **__: pytest.fail("a finished row was trained again"))
     assert table2.compute(Effort("quick", tmp_path)).rows == result.rows
+    began, took = "2026-01-02T03:04:05+00:00", 3600.0
+    made = tuple(replace(each, date=began, seconds=took, command="before") for each in result.provenance)
+    monkeypatch.setattr(SweepStore, "made", lambda store: made)
+    again = ITEMS["table2"].compute(Effort("quick", tmp_path))
+    assert [each.command == "before" for each in again.provenance] == [True, False]
+    assert again.seconds == took + again.provenance[1].seconds, "the hour of the earlier call counts"
+    made = (replace(made[0], date="2999-01-01T00:00:00+00:00"),)
+    again = ITEMS["table2"].compute(Effort("quick", tmp_path))
+    assert [each.seconds for each in again.provenance] == [again.seconds] == [took], "and of one with the same words"
     first, second, odd = result.rows
     assert first["runs"][0]["train_loss"] == kept["train_loss"]
     assert (first["verdict"], first["distance_from_twins_and_guesses"]) == ("in-class", None)

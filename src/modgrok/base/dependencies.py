@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import re
+import time
 from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from pathlib import Path
 from modgrok.base.repository import STUDIES
 
 PACKAGE = Path(__file__).parent.parent
+BEGAN = time.time()
+"""When this process loaded this module, which is among the first."""
 NOT_COMPUTING = ("report", "commands", "figures", "explorer", "cli", "__main__")
 """Parts of the package that no result depends on."""
 DATA = (".json", ".parquet", ".npy", ".csv", ".safetensors")
@@ -46,6 +49,11 @@ def data_digest(*roots: str | Path, read: tuple[Path, ...] = ()) -> str:
     return digest_of([*(path for path in shipped if path.suffix in DATA), *read])
 
 
+def edited_since(*roots: str | Path) -> bool:
+    """Whether any of that code was written since this process began: what is loaded may be what stood there before."""
+    return any(not path.exists() or path.stat().st_mtime > BEGAN for path in code_of(roots))
+
+
 def digest_of(paths: Iterable[Path]) -> str:
     """Of the names and contents of some files."""
     digest = hashlib.sha256()
@@ -55,23 +63,24 @@ def digest_of(paths: Iterable[Path]) -> str:
 
 
 def code_of(roots: Iterable[str | Path]) -> set[Path]:
-    """The files of the roots, and of all that they import of this project."""
-    found: set[Path] = set()
+    """The files of the roots, and of all that they import of this project; `modgrok` itself is whole, and unread."""
+    roots, found = tuple(roots), set[Path]()
+    whole = set(files_of("modgrok")) if "modgrok" in roots else set[Path]()
     new = {path for root in roots for path in ([root] if isinstance(root, Path) else files_of(root))}
     while new:
         found |= new
-        new = {path for file in new for path in imported_by(file)} - found
+        new = {path for file in new - whole for path in imported_by(file)} - found
     return found
 
 
 @cache
-def imported_by(file: Path) -> tuple[Path, ...]:
+def imported_by(file: Path) -> frozenset[Path]:
     """The files of the modules that one imports, as far as they are of this project and compute."""
     if file == PACKAGE / "__init__.py":
-        return ()  # it names every verb and imports none
-    names = list(imported_names(file.read_text(encoding="utf-8")))
-    beside = (path for name in names if (path := file.parent / f"{name}.py").is_file())
-    return (*(path for name in names for path in files_of(name)), *beside)
+        return frozenset()  # it names every verb and imports none
+    names = {*imported_names(file.read_text(encoding="utf-8"))}
+    beside = (path for name in names if "." not in name and (path := file.parent / f"{name}.py").is_file())
+    return frozenset([*(path for name in names for path in found_files(PACKAGE, STUDIES, name)), *beside])
 
 
 def imported_names(source: str) -> Iterator[str]:
@@ -82,6 +91,12 @@ def imported_names(source: str) -> Iterator[str]:
         for name in re.split(r"[,\n]", re.sub(r"#[^\n]*", "", several or few)):
             if words := name.split():
                 yield f"{module}.{words[0]}"
+
+
+@cache
+def found_files(package: Path, studies: Path, name: str) -> tuple[Path, ...]:
+    """`files_of`, which a thousand imports ask for the same names."""
+    return tuple(files_of(name))
 
 
 def files_of(name: str) -> Iterator[Path]:

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from modgrok import __version__
-from modgrok.base.dependencies import PACKAGE, code_digest, data_digest, libraries
+from modgrok.base.dependencies import PACKAGE, code_digest, data_digest, edited_since, libraries
 from modgrok.base.errors import InputError
 from modgrok.base.results import json_text
 
@@ -100,14 +100,17 @@ def provenance(
     read: tuple[Path, ...] = (),
     command: str | None = None,
 ) -> Provenance:
-    """Of what this process computed since `began` (of `perf_counter`) with the code of some modules or scripts."""
+    """Of what this process computed since `began` (of `perf_counter`) with the code of some modules or scripts.
+
+    Code that was edited while the process ran counts as `changed`, whatever has been committed since.
+    """
     from modgrok.base.machine import machine
 
     here, (commit, changed), roots = machine(), commit_here(), code or ("modgrok",)
     return Provenance(
         __version__,
         commit,
-        changed,
+        edited_since(*roots) or changed,
         command or called(),
         dict(settings),
         libraries(),
@@ -176,9 +179,11 @@ def commit_here() -> tuple[str | None, bool | None]:
     if PACKAGE.parent.name != "src" or not (root / ".git").exists():
         return None, None
 
+    own = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # a hook names another
+
     def git(*words: str) -> str:
         return subprocess.run(
-            ["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=60
+            ["git", "-C", str(root), *words], capture_output=True, text=True, check=True, timeout=60, env=own
         ).stdout.strip()
 
     try:

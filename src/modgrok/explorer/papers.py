@@ -14,7 +14,8 @@ from modgrok.explorer.recipes import of_paper
 from modgrok.figures.style import save_figure
 from modgrok.report.comparing import Standing
 from modgrok.reproduction.evidence import fingerprint, read_result
-from modgrok.reproduction.item import ItemResult, read_recorded, settings_text
+from modgrok.reproduction.item import ItemResult, settings_text
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 SIZES = ("full", "standard", "quick")

@@ -21,7 +21,8 @@ from modgrok.base.provenance import VERSION_UNKNOWN, Made
 from modgrok.base.results import Result, html_rows, plain
 from modgrok.base.stores import MISFITS
 from modgrok.reproduction.evidence import stored_result
-from modgrok.reproduction.item import ItemResult, Recorded, is_as_large, read_recorded
+from modgrok.reproduction.item import ItemResult
+from modgrok.reproduction.records import Recorded, is_as_large, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 RECORDED = "recorded"

@@ -20,8 +20,9 @@ from modgrok.experiments.elsewhere import check_address
 from modgrok.figures.style import figure_paths, save_figure
 from modgrok.report import page
 from modgrok.report.comparing import standings
-from modgrok.reproduction.evidence import fingerprint, read_result, write_result
-from modgrok.reproduction.item import Effort, ItemResult, Recorded, Size, read_recorded
+from modgrok.reproduction.evidence import fingerprint, read_result, sealed, write_result
+from modgrok.reproduction.item import Effort, ItemResult, Size
+from modgrok.reproduction.records import Recorded, read_recorded
 from modgrok.reproduction.registry import ALL, ITEMS, Item
 
 
@@ -158,7 +159,7 @@ def compute_and_draw(item: Item, out: Path, effort: Effort) -> ItemResult:
     data = out / f"{item.name}.json"
     drawn = [path for name in item.pictures for path in figure_paths(out / name)]
     result = replace(result, files=(data, *drawn))
-    write_json(data, result.to_json())
+    write_json(data, sealed(result.to_json()))
     for name, figure in result.figures().items():
         save_figure(figure, out / name)
     return result
@@ -207,5 +208,5 @@ def stored_or_computed(item: Item, folder: Path, effort: Effort) -> tuple[ItemRe
         set_aside(path, reason)
     parts = folder / "parts" if item.keeps_parts and not effort.quick else None
     result = replace(item.compute(replace(effort, folder=parts)), files=(path,))
-    write_result(path, result, made_by)
+    write_result(path, result, fingerprint(item.name, effort.size))  # which says if the code was edited meanwhile
     return result, False

@@ -9,7 +9,7 @@ What does not count is named; it stays until what counts takes its place, and a 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 from modgrok import __version__
-from modgrok.base.dependencies import PACKAGE, code_digest, data_digest, digest_of, libraries
+from modgrok.base.dependencies import PACKAGE, code_digest, data_digest, digest_of, edited_since, libraries
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
+from modgrok.base.provenance import Provenance
 from modgrok.base.results import json_text, plain
 from modgrok.base.stores import MISFITS
 from modgrok.reproduction.item import ItemResult
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from modgrok.figures.style import Figure
 
 Fingerprint = dict[str, str]
-WRONG = "damaged: its checksum is wrong"
+WRONG, EDITED = "damaged: its checksum is wrong", ", edited while it ran"
 
 
 class Found(NamedTuple):
@@ -45,14 +46,34 @@ def fingerprint(item: str, size: str) -> Fingerprint:
 
 
 def made_here(*roots: str | Path) -> Fingerprint:
-    """What everything depends on that the code of these modules computes here."""
+    """What everything depends on that the code of these modules computes here.
+
+    Code that is edited while the process runs is that of no other process, so what it computes counts nowhere else.
+    """
     return {
         "version": __version__,
         "device": jax.devices()[0].device_kind,
-        "code": code_digest(*roots),
+        "code": code_digest(*roots) + EDITED * edited_since(*roots),
         "data": data_digest(*roots),
-        "libraries": ", ".join(map(" ".join, libraries().items())),
+        "libraries": listed(libraries()),
     }
+
+
+def listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(map(" ".join, versions.items()))
+
+
+def denied_by(made_by: Fingerprint, made: Provenance) -> list[str]:
+    """What a provenance says otherwise than the fingerprint beside it; what it does not say denies nothing."""
+    said = {
+        "version": made.version if made.is_known else None,
+        "device": made.device,
+        "code": made.code_digest,
+        "data": made.data_digest,
+        "libraries": listed(made.libraries) or None,
+    }
+    asked = made_by | {"code": made_by["code"].removesuffix(EDITED)}
+    return [name for name in said if said[name] not in (None, asked[name])]
 
 
 @lru_cache
@@ -111,12 +132,23 @@ def write_result(path: Path, result: ItemResult, made_by: Fingerprint) -> None:
 
 
 def read_result(path: Path, made_by: Fingerprint) -> Found:
-    """The result in a file if it is whole and was made by the same code, settings, libraries and kind of device."""
+    """The result in a file if it is whole and was made by the same code, settings, libraries and kind of device.
+
+    It is that of the item, and one sitting at least of which it tells is of the same making.
+    """
     found = read_record(path, "result", made_by)
+    if found.value is None:
+        return found
     try:
-        return found if found.value is None else Found(ItemResult.from_json(found.value), "")
+        result = ItemResult.from_json(found.value)
     except InputError:
         return Found(None, "damaged: not a result")
+    if result.item != made_by["item"]:
+        return Found(None, f"damaged: a result of {result.item!r:.40}")
+    denied = [denied_by(made_by, each) for each in result.provenance]
+    if all(denied):
+        return Found(None, f"damaged: its provenance is of another {', '.join(denied[-1])}")
+    return Found(result, "")
 
 
 def stored_result(path: Path) -> ItemResult:
@@ -125,9 +157,15 @@ def stored_result(path: Path) -> ItemResult:
     found = record.get("result", record) if isinstance(record, dict) else None
     if not isinstance(found, dict):
         raise InputError(f"{path} holds no result of an item")
-    if {"checksum", "fingerprint"} & record.keys() and not ("checksum" in record and is_whole(record)):
-        raise InputError(f"{path} is {WRONG}")
+    if {"checksum", "fingerprint", "result"} & record.keys():
+        check_seal(path, record)
     return ItemResult.from_json(found)
+
+
+def check_seal(path: Path, record: dict[str, Any], remedy: str = "compute it again") -> None:
+    """An `InputError` where a record was changed after it was sealed, or its seal was taken off."""
+    if not ("checksum" in record and is_whole(record)):
+        raise InputError(f"{path} is {WRONG}; {remedy}")
 
 
 def png_files(name: str, draw: Callable[[], dict[str, Figure]], data: dict[str, Any], folder: Path) -> dict[str, Path]:
@@ -135,14 +173,14 @@ def png_files(name: str, draw: Callable[[], dict[str, Figure]], data: dict[str, 
 
     What was drawn from the same data and is still whole in the folder, under the record `name`, is not drawn again.
     """
-    from modgrok.figures.style import save_figure
+    from modgrok.figures.style import figure_paths, save_figure
 
     record, made_by = folder / f"{name}.json", {"data": checksum(data), "code": source_digest()}
     known = read_record(record, "pictures", made_by).value
     if known is not None:
-        files = {stem: folder / f"{stem}.png" for stem in known}
-        if all(path.exists() and digest_of([path]) == known[stem] for stem, path in files.items()):
-            return files
-    files = {stem: save_figure(figure, folder / stem)[0] for stem, figure in draw().items()}
-    write_record(record, "pictures", {stem: digest_of([path]) for stem, path in files.items()}, made_by)
-    return files
+        drawn = {stem: figure_paths(folder / stem) for stem in known}
+        if all(all(map(Path.exists, paths)) and digest_of(paths) == known[stem] for stem, paths in drawn.items()):
+            return {stem: paths[0] for stem, paths in drawn.items()}
+    drawn = {stem: save_figure(figure, folder / stem) for stem, figure in draw().items()}
+    write_record(record, "pictures", {stem: digest_of(paths) for stem, paths in drawn.items()}, made_by)
+    return {stem: paths[0] for stem, paths in drawn.items()}

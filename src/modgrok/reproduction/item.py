@@ -1,4 +1,4 @@
-"""What every item has in common: how much of it to compute, what comes out or was recorded, and the verdict on it."""
+"""What every item has in common: how much of it to compute, what comes out, and the verdict on it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from importlib import import_module
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, cast, runtime_checkable
 
 import jax
 
 from modgrok.base.errors import InputError
-from modgrok.base.files import read_json
 from modgrok.base.progress import Progress, Say
-from modgrok.base.provenance import KEY, UNKNOWN, Made, places, read_made, told
+from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made, told
 from modgrok.base.results import Result, html_rows, html_table
 
 if TYPE_CHECKING:
@@ -155,41 +153,6 @@ class ItemResult(Result):
             for table in (replace(self.table, caption=""), *self.further_tables)
         )
         return f"{shown}{tables}<ul>{''.join(f'<li>{html.escape(note)}</li>' for note in self.notes)}</ul>"
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """A result that was recorded once, on a machine that most readers do not have, and the command that makes it.
-
-    A small summary of it is in the package: `benchmarks/record.py` makes that from `benchmarks/results`, and copies
-    where those come from; what was computed before anybody wrote that down says "version unknown".
-    """
-
-    result: ItemResult
-    command: str
-
-    @property
-    def where(self) -> str:
-        return places(self.result.provenance)
-
-
-def read_recorded(name: str) -> Recorded | None:
-    """The recorded result of an item, if the package has one."""
-    resource = files("modgrok.reproduction").joinpath("recorded", f"{name}.json")
-    if not resource.is_file():
-        return None
-    with as_file(resource) as path:
-        content = read_json(path)
-    return Recorded(ItemResult.from_json(content["result"]), content["command"])
-
-
-def is_as_large(here: ItemResult, recorded: ItemResult) -> bool:
-    """Whether what was computed here is of the same size as what was recorded: all of it, or with the same settings."""
-    asked = here.provenance[-1].settings if here.provenance else {}
-    if asked.get("everything") and "time_limit" not in asked:
-        return True
-    common = here.settings.keys() & recorded.settings.keys()
-    return bool(common) and all(here.settings[name] == recorded.settings[name] for name in common)
 
 
 @runtime_checkable

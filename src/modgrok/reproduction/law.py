@@ -11,7 +11,8 @@ from dataclasses import replace
 from modgrok.base.errors import InputError
 from modgrok.figures.paper import law_figure
 from modgrok.figures.style import Figure
-from modgrok.reproduction.item import Effort, ItemResult, Summary, read_recorded
+from modgrok.reproduction.item import Effort, ItemResult, Summary
+from modgrok.reproduction.records import read_recorded
 
 
 def compute(effort: Effort) -> ItemResult:

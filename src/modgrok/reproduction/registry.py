@@ -65,7 +65,10 @@ class Item:
         if self.computed != "elsewhere":
             here = provenance(start, {"item": self.name} | effort.settings(), *self.roots)
             earlier = tuple(each for each in result.provenance if each.date and each.date < date)
-            result = replace(result, seconds=here.seconds or 0.0, provenance=merged(earlier, (here,)))
+            parts = [each.seconds or 0.0 for each in result.provenance if each not in earlier]  # of calls like this too
+            made = merged(earlier, (replace(here, seconds=max(sum(parts), here.seconds or 0.0)),))
+            seconds = round(sum(each.seconds or 0.0 for each in made), 3)
+            result = replace(result, seconds=seconds, provenance=made)
         return ItemResult.from_json(replace(result, why=self.summarise(result).why).to_json())
 
     @property

@@ -22,6 +22,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.base.locks import locked
+from modgrok.base.provenance import UNKNOWN, Made
 from modgrok.experiments.sweep_plan import SweepPlan
 from modgrok.experiments.sweep_result import CURVE
 from modgrok.experiments.sweeps import SweepStore, train_missing
@@ -89,14 +90,18 @@ def compute(effort: Effort) -> ItemResult:
         if row.modulus == 23 or effort.everything
         for seed in range(seeds)
     ]
-    return report(train_all(configs, effort), {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds})
+    runs, made = train_all(configs, effort)
+    return report(runs, {"width": WIDTH, "steps": steps, "fraction": 0.5, "seeds": seeds}, made)
 
 
 # ------------------------------------------------------------------------------------------ training
 
 
-def train_all(configs: list[TrainConfig], effort: Effort) -> list[Values]:
-    """The runs of all configs, trained as one sweep; its folder is that of the same code, data and kind of device."""
+def train_all(configs: list[TrainConfig], effort: Effort) -> tuple[list[Values], Made]:
+    """The runs of all configs, trained as one sweep; its folder is that of the same code, data and kind of device.
+
+    Those that an earlier call trained come with where they come from.
+    """
     plan = SweepPlan(tuple(configs), {}, sorted({config.seed for config in configs}))
     made_by = made_here("modgrok.reproduction.table2")
     name = f"table2-{checksum([plan.to_json(), made_by])[:8]}"
@@ -108,7 +113,8 @@ def train_all(configs: list[TrainConfig], effort: Effort) -> list[Values]:
             words = estimate([config for config in missing if config.modulus == modulus])
             effort.say(words + ("; finished networks are kept" if store.folder else ""))
         train_missing(store, [config.task() for config in configs], None, effort.progress)
-        return [run_of(config, row) for config, row in zip(configs, store.rows().to_pylist(), strict=True)]
+        rows = store.rows().to_pylist()
+        return [run_of(config, row) for config, row in zip(configs, rows, strict=True)], store.made()
 
 
 def run_of(config: TrainConfig, row: Values) -> Values:
@@ -213,7 +219,7 @@ def explanation(row: Row, table: Int[np.ndarray, "p p"], found: Classification, 
     )
 
 
-def report(runs: list[Values], settings: Values) -> ItemResult:
+def report(runs: list[Values], settings: Values, made: Made = (UNKNOWN,)) -> ItemResult:
     asked = [(run["settings"]["expression"], run["settings"]["modulus"]) for run in runs]
     rows = [table_row(row, [run for key, run in zip(asked, runs, strict=True) if key == row[:2]]) for row in PUBLISHED]
     trained = [row for row in rows if row["runs"]]
@@ -237,6 +243,7 @@ def report(runs: list[Values], settings: Values) -> ItemResult:
         notes=tuple(notes(rows, compared)),
         columns=COLUMNS,
         rows=rows,
+        provenance=made,
     )
 
 

@@ -134,7 +134,7 @@ def begin(config: TrainConfig, task: Task | None = None) -> Training:
     shape, hyper, table, order = config.task() if task is None else task
     copies = config.beside
     shape = as_trained(shape, copies)
-    hyper = jax.tree.map(lambda leaf: jnp.repeat(leaf[None], copies), hyper)
+    hyper = jax.tree.map(lambda leaf: jax.device_put(np.repeat(np.asarray(leaf)[None], copies)), hyper)
     places = stacked_places(shape, copies, [order] * copies)
     examples, state = start_all(shape, hyper, np.repeat(table[None], copies, axis=0), places, None)
     return Training(shape, hyper, examples, state, order, np.empty((0, len(COLUMNS))))

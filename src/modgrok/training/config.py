@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, cast
 
-import jax.numpy as jnp
+import jax
 import numpy as np
 from jaxtyping import Int
 
@@ -292,5 +292,5 @@ def hyper(**values: Any) -> Hyper:
     if unknown := [name for name in values if name not in names]:
         raise InputError(f"unknown hyper-parameter {unknown[0]}; there are {', '.join(names)}")
     arrays = np.broadcast_arrays(*(values[name] if name in values else DEFAULTS[name] for name in names))
-    kinds = [jnp.int32 if name in ("seed", "train_rows") else jnp.float32 for name in names]
-    return Hyper(*(jnp.asarray(array, kind) for array, kind in zip(arrays, kinds, strict=True)))
+    kinds = [np.int32 if name in ("seed", "train_rows") else np.float32 for name in names]
+    return Hyper(*(jax.device_put(array.astype(kind)) for array, kind in zip(arrays, kinds, strict=True)))

@@ -167,7 +167,7 @@ class Model:
 
     def skeleton(self) -> PyTree:
         """Shapes of the weights, without weights."""
-        return jax.eval_shape(lambda key: self.init(jnp.float32(1), key=key), jax.random.key(0))
+        return jax.eval_shape(lambda: self.init(jnp.float32(1), key=jax.random.key(0)))
 
     def parameters(self) -> int:
         return sum(leaf.size for leaf in jax.tree.leaves(self.skeleton()))
