@@ -225,6 +225,17 @@ def test_what_a_file_claims_of_one_function_is_not_claimed_of_another(tmp_path, 
     assert mg.wrap(path, "n2 + n1", 5).claimed and not mg.wrap(path, "n1 n2", 5).claimed
 
 
+def test_answers_that_are_words_of_a_group_whose_elements_are_numbered_otherwise_are_called_a_table():
+    own = mg.group("S3").table
+    order = [0, 2, 1, 3, 5, 4]
+    moved = np.array(order)[own[np.ix_(order, order)]]
+    for table, title in ((own, "a b in S3"), (moved, "table 'n1 n2 in S3' (6 × 6 → 6)")):
+        expert = mg.compile(table + 0, frequencies="all").params.experts[0]
+        found = proved(mg.wrap({"embed": np.array(expert.embed), "readout": np.array(expert.readout)}))
+        assert found.title == title and found.proof.holds
+        assert np.array_equal(found.function.table, table) and mg.recognise(table).formula == "n1 n2 in S3"
+
+
 # ------------------------------------------------------------------------------------------ verdicts
 
 

@@ -13,6 +13,7 @@ as well: the kernel is told that all rows are too many.
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import random
 import re
@@ -135,7 +136,8 @@ def said(network: Network) -> Iterator[str]:
     shown = {"summary": network.summary(), "repr": repr(network), "html": network._repr_html_(),
              "proof text": network.proof_text or ""}  # fmt: skip
     for where, shown_text in shown.items():
-        text = shown_text.replace(network.title if network.title.isprintable() else "", "")  # a name is its table's own
+        title = network.title if network.title.isprintable() else ""
+        text = shown_text.replace(title, "").replace(html.escape(title), "")  # a name is its table's own
         if "proved" in text.replace(ITS_FILE_SAYS, ""):
             yield f"its {where} says {text[:300]!r}"
         if any(mark in text for mark in MARKS):

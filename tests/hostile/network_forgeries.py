@@ -250,7 +250,7 @@ def several(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.nda
 
 
 TABLE_NAMES = ("xy", "n1n2", "x", "n1 n2 mod 5", "function n1 + n2 mod 3", "table n1 + n2", "a b in S3", "mine",
-               "mine.csv", "x/y mod 5.csv", "its own answers", f"table, {STAMP}", STAMP, MARKER, "", 7)  # fmt: skip
+               "mine.csv", "x_y mod 5.csv", "its own answers", f"table, {STAMP}", STAMP, MARKER, "", 7)  # fmt: skip
 
 
 def other_table(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Stored:
