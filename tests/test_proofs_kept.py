@@ -256,3 +256,11 @@ def test_a_verdict_is_proved_of_the_words_and_not_of_a_table_that_was_made_of_th
     found = mg.classify(text, **place, expect=False)
     assert not any(family.proof for family in found.families) and "proved" not in found.answer[0]
     assert found.verdict == "in-class" or "the kernel proves nothing" in " ".join(found.notes)
+
+
+def test_what_has_no_right_answer_is_not_proved_right():
+    network = mg.compile("n1/n2", 5)
+    assert (network.proof.rows, network.proof.unknown) == (20, 5)
+    assert network.proof_text.startswith("proved right on every input whose answer is known (margin")
+    assert mg.verify(network).verdict == "proved right on every input whose answer is known"
+    assert mg.verify(mg.compile("n1 n2", 5)).verdict == STAMP

@@ -176,7 +176,7 @@ def prove_network(
     right, wrong, undecided = map(int, counts)
     return Proof(
         right + wrong + undecided, right, wrong, undecided, str(circuit.experts[0].dtype), margin, bound.error,
-        COUNTED, subject, words, _made_by=_KERNEL,
+        COUNTED, subject, words, circuit.rows - int(counts.sum()), _made_by=_KERNEL,
     )  # fmt: skip
 
 

@@ -42,8 +42,9 @@ class Proof(ProofOf):
     """On how many rows a network is right, rounding included.
 
     `right` rows are proved right and `wrong` ones proved wrong; on `undecided` ones two answers are so close that
-    rounding in `dtype` may choose. `margin` is the smallest lead of the answer over all others, and `error_bound` the
-    most that rounding can change of a logit. `subject` is the model with the weights that it is about.
+    rounding in `dtype` may choose; `unknown` ones have no right answer, and are none of the `rows`. `margin` is the
+    smallest lead of the answer over all others, and `error_bound` the most that rounding can change of a logit.
+    `subject` is the model with the weights that it is about.
     """
 
     rows: int
@@ -56,12 +57,18 @@ class Proof(ProofOf):
     method: str
     subject: tuple[Any, ...] = field(repr=False)
     words: tuple[Any, ...] = field(repr=False)
+    unknown: int = 0
     _made_by: InitVar[object] = None
 
     @property
     def holds(self) -> bool:
         """Whether the network is proved right on every row."""
         return self.right == self.rows
+
+    @property
+    def whole(self) -> str:
+        """What a proof says that holds."""
+        return "proved right on every input" + " whose answer is known" * (self.unknown > 0)
 
     def about(self, subject: tuple[Any, ...], words: tuple[Any, ...]) -> bool:
         """Whether this proof is about this very model and these weights, and the function that these words say."""
@@ -70,7 +77,7 @@ class Proof(ProofOf):
     def summary(self) -> str:
         rounding = f"margin {self.margin:.3g}, rounding in {self.dtype} at most {self.error_bound:.2g}"
         if self.holds:
-            return f"proved right on every input ({rounding})"
+            return f"{self.whole} ({rounding})"
         rest = [f"{self.wrong:,} proved wrong"] * bool(self.wrong)
         rest += [f"{self.undecided:,} so close that rounding may choose"] * bool(self.undecided)
         return f"proved right on {self.right:,} of {self.rows:,} rows in {self.dtype}, {', '.join(rest)}"
