@@ -44,8 +44,10 @@ def test_a_network_survives_save_and_load_bit_for_bit(tmp_path, network):
     for before, after in zip(ours[0], theirs[0], strict=True):
         assert before.dtype == after.dtype and before.shape == after.shape
         assert before.tobytes() == after.tobytes()
-    for name in ("model", "expression", "modulus", "method", "plan", "claimed", "notes", "settings", "variables"):
+    for name in ("model", "expression", "modulus", "method", "plan", "claimed", "settings", "variables"):
         assert getattr(loaded, name) == getattr(network, name)
+    assert loaded.notes == tuple(f"its file says: {note}" for note in network.notes)
+    assert load(loaded.save(tmp_path / "net.safetensors")).notes == loaded.notes
     assert [path.name for path in tmp_path.iterdir()] == ["net.safetensors"]
 
 

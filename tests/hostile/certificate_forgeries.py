@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from random_words import products
 from true_certificates import (
     FAMILIES,
     KINDS,
@@ -140,6 +141,52 @@ def other_table(rng: random.Random, number: int) -> Forged:
     if table.max() < 0:
         table.flat[0] = 0
     return Original(one.content, table), np.ascontiguousarray(table), claim
+
+
+NAMES = ("S3", "Z6", "Z2xZ3", "D3", "Q8", "Dic2", "D4", "Z8", "Z2xZ4", "Z2^3", "A4", "Z12", "D6", "Dic3", "S3xZ2", "C6",
+         "s3", "S3 ", "Sym(3)", "Z2^0", "", "<(1 2)>", MARKER, 6, None)  # fmt: skip
+"""Of groups, and what is none to the kernel."""
+
+
+def another_group(rng: random.Random, number: int) -> Forged:
+    """A product in a finite group under another name, with its elements moved, another group of as many elements, a
+    product that is not associative, or another h; or a refutation of it."""
+    one, claim = rng.choice(group_claims())
+    witness, order, kind = dict(claim["witness"]), claim["group_order"], rng.randrange(6)
+    table = [list(row) for row in witness["products"]]
+    if kind == 0 or rng.random() < 0.2:
+        witness["group_name"] = rng.choice(NAMES)
+    if kind == 1:
+        moved = rng.sample(range(order), order)
+        if rng.random() < 0.8:
+            moved = [0, *(k for k in moved if k)]
+        back = [moved.index(k) for k in range(order)]
+        witness["products"] = [[moved[table[x][y]] for y in back] for x in back]
+        witness |= {name: [moved[k] for k in witness[name]] for name in ("g1", "g2")}
+        witness["h"] = [witness["h"][k] for k in back]
+    elif kind == 2:
+        other = rng.choice([name for name in NAMES[:15] if len(products(name)) == order])
+        witness |= {"products": products(other), "group_name": rng.choice((other, witness["group_name"], None))}
+    elif kind == 3:
+        x, y = rng.sample(range(1, order), 2)
+        row = rng.randrange(1, order)
+        table[row][x], table[row][y] = table[row][y], table[row][x]
+        witness["products"] = table
+    elif kind == 4:
+        part = rng.choice(("g1", "g2", "h"))
+        changed = list(witness[part])
+        changed[rng.randrange(len(changed))] = rng.choice((None, 0, 1, order - 1, order, -1, True))
+        witness[part] = changed
+    elif kind == 5:
+        refuted = {"kind": rng.choice(KINDS), "axis": 0, "cases": [[None, refutation(rng, one.table, None, (order,))]]}
+        claim = {k: v for k, v in claim.items() if k != "witness"} | {"verdict": "not-in-class", "up_to": True}
+        return one, one.table, claim | {"obstruction": refuted}
+    return one, one.table, claim | {"witness": witness}
+
+
+@cache
+def group_claims() -> list[tuple[Original, Any]]:
+    return [(one, claim) for one, claim, _ in claims() if claim["family"] == "group" and claim.get("witness")]
 
 
 def invented(rng: random.Random, number: int) -> Forged:
@@ -335,8 +382,9 @@ def other_cases(rng: random.Random, number: int) -> Forged:
 
 CLAIMS: dict[str, tuple[int, Callable[[random.Random, int], Forged]]] = {
     "one field": (450, one_field),
-    "several fields": (90, several_fields),
+    "several fields": (70, several_fields),
     "another group": (90, other_group),
+    "another finite group": (20, another_group),
     "evidence of another claim": (90, transplanted),
     "another table": (86, other_table),
     "invented refutation": (90, invented),

@@ -9,27 +9,37 @@ is computed here too, by NumPy, from its weights alone; a few are asked through 
   numbers can overflow, or a power is above 4,000, it has no proof.
 
 An error other than that, a `FaultError` first of all, and a warning is a finding.
+
+Beside every eighth expression stands a case of `random_words`: a word in a group, an expression over a field, with
+quotients or conditions, or a table; some have unknown cells. Its network must be proved right on as many rows as have a
+value; held against a table with one cell changed, wrong on that one; and under its own words that table proves nothing.
 """
 
 from __future__ import annotations
 
 import random
 import warnings
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from network_truth import right_rows
 from random_expressions import Case, places, random_case
+from random_words import Case as Words, random_case as random_words, random_table
 from tally import Tally
 
 import modgrok as mg
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.networks.circuit import Circuit
 from modgrok.networks.network import Network
-from modgrok.networks.proving import kernel_circuit
+from modgrok.networks.proving import kernel_circuit, proved
 from modgrok.proofs.networks import UNDECIDED, settled_rows
 
 TOTAL, BATCH, UNIT = 100_000, 200, "expressions, each in four ways"
 DTYPES = ("float64", "float32")
+EVERY_WORD = 8
+"""There are so many expressions for each word in a group, a field or with quotients, and each table."""
 EVERY_JAX = 400
 """Of one in so many expressions one network is asked through JAX as well, which compiles a program for it."""
 WIDTHS = ((20, 40), (20, 40), (40, 20), (2, 1), (7, 300))
@@ -169,6 +179,44 @@ def paper_problems(network: Network, given: np.ndarray, wanted: np.ndarray) -> l
     return found
 
 
+# --------------------------------------------------------------------------------------------- words and tables
+
+
+def word_problems(rng: random.Random, case: Words) -> tuple[str, list[str]]:
+    """The category of a word or table, and what was wrong with its network."""
+    settings = {"frequencies": rng.choice((None, None, "all", "minimal", 1, 2, 5)), "dtype": rng.choice(DTYPES)}
+    about = f"{str(case.text)[:300]!r}, {str(case.given)[:300]}, {settings}"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            network = mg.compile(case.text, **case.given, **settings)
+            found = [*wrong_with_words(rng, network, case)]
+        except Exception as error:
+            found = [f"{type(error).__name__}: {error}"]
+    return f"{case.kind}, {settings['frequencies'] or 'usual'} frequencies", [f"{about}: {p[:300]}" for p in found]
+
+
+def wrong_with_words(rng: random.Random, network: Network, case: Words) -> list[str]:
+    wanted, proof = np.array(case.answers), network.proof
+    known = np.flatnonzero(wanted >= 0)
+    if network.model.residues != case.sizes or not np.array_equal(network.function.table.reshape(-1), wanted):
+        return [f"it was made for another table, of {network.model.residues}"]
+    right = int(right_rows(network, wanted, flush=False)[known].sum())
+    if proof is None or not proof.holds or proof.rows != len(known) or right < len(known):
+        return [f"right on {right} of {len(known)} rows, and {network.proof_text}"]
+    cell = rng.choice(known.tolist())
+    wanted[cell] = (wanted[cell] + rng.randrange(1, network.modulus)) % network.modulus
+    table = wanted.reshape(case.sizes)
+    changed = proved(replace(network, function=read_function(table, network.modulus))).proof
+    found = []
+    if changed is None or (changed.right, changed.wrong) != (len(known) - 1, 1):
+        found.append(f"of a table with cell {cell} changed: {changed and changed.summary()}")
+    same_words = proved(replace(network, function=replace(network.function, given=table)))
+    if network.function.written is not None and same_words.proof is not None:
+        found.append(f"a wrong table under the same words is taken: {same_words.proof_text}")
+    return found
+
+
 def run_batch(number: int) -> Tally:
     """Some expressions that follow from the number of the batch alone, each compiled in every way."""
     tally = Tally()
@@ -180,4 +228,9 @@ def run_batch(number: int) -> Tally:
             category, found = problems(case, way, wanted, jax=asked_of_jax and number_of_way == k // EVERY_JAX % 4)
             tally.trial(category, *found)
         tally.seen += case.used
+        if k % EVERY_WORD == 0:
+            words = random_table(rng) if rng.random() < 0.2 else random_words(rng)
+            category, found = word_problems(rng, words)
+            tally.trial(category, *found)
+            tally.seen += words.used
     return tally

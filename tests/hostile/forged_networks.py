@@ -13,16 +13,20 @@ as well: the kernel is told that all rows are too many.
 from __future__ import annotations
 
 import contextlib
+import html
 import json
 import random
+import re
 import tempfile
 import time
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 from large_networks import EVERY_LARGE, LARGE, judged_large
 from network_forgeries import (
@@ -42,13 +46,22 @@ from options import called
 from safetensors.numpy import save
 from tally import Tally
 from true_certificates import MARKS, MEGABYTES, SECONDS
-from true_networks import ITS_FILE_SAYS, MODES, Original, known_shapes, originals, small_limits
+from true_networks import (
+    ITS_FILE_SAYS,
+    MODES,
+    WORTH,
+    Original,
+    known_shapes,
+    originals,
+    small_limits,
+    words_of,
+)
 
 from modgrok.base.errors import InputError
 from modgrok.base.stores import write_tensors
 from modgrok.networks.network import Network
 from modgrok.networks.predicting import predict
-from modgrok.networks.proving import prove
+from modgrok.networks.proving import prove, proved
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.proofs.proof import NoProof, Proof
@@ -65,14 +78,14 @@ def run_batch(number: int) -> Tally:
     ):  # fmt: skip
         warnings.simplefilter("error")
         path = Path(place) / "forged.safetensors"
-        for k in range(number * BATCH, (number + 1) * BATCH - 4):
+        for k in range(number * BATCH, (number + 1) * BATCH - 7):
             one = originals()[k % len(originals())]
             name = list(FORGERIES)[k // len(originals()) % len(FORGERIES)]
             with np.errstate(all="ignore"):
                 forged = FORGERIES[name](rng, *one.stored)
             written(path, rng, *forged)
             tally.trial(name, *problems(path, rng.choice(one.modes), f"{one.name}, {name}, batch {number}, {k}"))
-        for verb in (verified, predicted, predicted, on_command_line):
+        for verb in (verified, predicted, predicted, on_command_line, carried, carried, carried):
             tally.trial(verb.__name__.replace("_", " "), *verb(path, rng))
         if number % EVERY_LARGE == 0:
             name = list(LARGE)[number // EVERY_LARGE % len(LARGE)]
@@ -123,16 +136,27 @@ def said(network: Network) -> Iterator[str]:
     shown = {"summary": network.summary(), "repr": repr(network), "html": network._repr_html_(),
              "proof text": network.proof_text or ""}  # fmt: skip
     for where, shown_text in shown.items():
-        text = shown_text.replace(network.title if network.title.isprintable() else "", "")  # a name is its table's own
+        title = network.title if network.title.isprintable() else ""
+        text = shown_text.replace(title, "").replace(html.escape(title), "")  # a name is its table's own
         if "proved" in text.replace(ITS_FILE_SAYS, ""):
             yield f"its {where} says {text[:300]!r}"
         if any(mark in text for mark in MARKS):
             yield f"its {where} repeats a text of its file: {text[:300]!r}"
+    if any(not note.startswith("its file says: ") for note in network.notes):
+        yield f"its notes are not told from its file's: {network.notes!r}"
+    if network.function.tree is None and network.function.written is None and FORMULA.fullmatch(network.expression):
+        yield f"its table is called by an expression: {network.title!r}"
+
+
+FORMULA = re.compile(r"(function )?(([abctxyz]|n_?[0-9]+|[0-9]+|[-+*/^() ])+)( *(mod|in) .*)?")
+"""What could be taken for words that somebody has compared."""
 
 
 def untrue(network: Network, proof: Proof) -> Iterator[str]:
     """What a proof says of rows, held against what the weights compute."""
     answers = answered(network)
+    if answers is None:
+        answers = WORTH.get(words_of(network))
     if answers is None:
         if proof.holds:
             yield f"{proof.summary()}, of words that are in no list: {network.expression!r}"
@@ -175,6 +199,41 @@ def verified(path: Path, rng: random.Random) -> list[str]:
     if proof is not None and (proof.right > right or (proof.holds and found.accuracy < 1)):
         return [f"{proof.summary()}; {found.summary()}"]
     return []
+
+
+def carried(path: Path, rng: random.Random) -> list[str]:
+    """A proof is not carried over to another model, to other weights or words, and does not change with what is held
+    by others."""
+    one, other = rng.choice(originals()), rng.choice(originals())
+    written(path, rng, *one.stored)
+    held = load(path)
+    network = proved(held)
+    proof = network.proof
+    if proof is None:
+        return []
+    found = []
+    for leaf in jax.tree.leaves(held.params):
+        leaf[...] = rng.choice([0, 1, np.nan])
+    if one.modes == ("counted",):  # where the proof took no other limits
+        found += [f"{one.name}: weights were changed: {line}" for line in untrue(network, proof)]
+    written(path, rng, *other.stored)
+    second = load(path)
+    changes = {
+        "model": second.model, "params": second.params, "function": second.function,
+        "model ": replace(network.model, width=network.model.width + 1),
+        "params ": jax.tree.map(np.array, network.params),
+    }  # fmt: skip
+    for what, change in changes.items():
+        moved = replace(network, **{what.strip(): change})
+        if moved.proof is not None and moved.words != network.words:
+            found.append(f"{one.name}: the proof is kept with another {what} of {other.name}")
+        if moved.proof is not None and what.strip() != "function":
+            found.append(f"{one.name}: the proof is kept with another {what}")
+    for field in ("right", "wrong", "undecided", "rows", "words", "subject"):
+        with contextlib.suppress(TypeError):
+            replace(proof, **{field: getattr(proof, field)})
+            found.append(f"{one.name}: {field} of its proof can be replaced")
+    return found
 
 
 def predicted(path: Path, rng: random.Random) -> list[str]:

@@ -12,6 +12,10 @@ import numpy as np
 from true_certificates import EXPRESSIONS, MARKER, at, paths, put, ways
 from true_networks import STAMP, Stored
 
+from modgrok.algebra.function import from_expression
+from modgrok.algebra.stored_functions import structure_from
+from modgrok.base.errors import InputError
+
 Forge = Callable[[random.Random, dict[str, Any], dict[str, np.ndarray]], Stored]
 
 
@@ -245,13 +249,36 @@ def several(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.nda
     return about, tensors
 
 
+TABLE_NAMES = ("xy", "n1n2", "x", "n1 n2 mod 5", "function n1 + n2 mod 3", "table n1 + n2", "a b in S3", "mine",
+               "mine.csv", "x_y mod 5.csv", "its own answers", f"table, {STAMP}", STAMP, MARKER, "", 7)  # fmt: skip
+
+
+def other_table(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Stored:
+    """Another name for a table or its variables, other values, more or fewer unknown cells."""
+    function, cells, kind = dict(about["function"]), np.array(tensors["function"]), rng.randrange(4)
+    if kind == 0:
+        function["name"] = rng.choice(TABLE_NAMES)
+    elif kind == 1:
+        function["variables"] = rng.choice([["x", "y"], ["n2", "n1"], [MARKER, "n2"], [STAMP, "b"], ["n1"], [], None])
+    elif kind == 2:
+        cells.flat[rng.randrange(cells.size)] = rng.choice([-1, -2, 0, 1, 2, about["modulus"]])
+    else:
+        cells[np.random.default_rng(rng.getrandbits(40)).random(cells.shape) < rng.random()] = rng.choice([-1, 0])
+    notes = rng.choice([[], [STAMP]])
+    about = about | {"function": function, "notes": notes, "method": rng.choice(["lookup", "exact", "wrapped", "twin"])}
+    return about | {"expression": function["name"]}, tensors | {"function": cells}
+
+
 def other_structure(rng: random.Random, about: dict[str, Any], tensors: dict[str, np.ndarray]) -> Stored:
-    """The group or field that a word is in, its name, its table, or the word itself; the rest is made to fit."""
+    """The group or field that a word is in, its name, its table, or the word itself; the rest is made to fit. Of a
+    table its name and those of its variables, the values, the unknown cells."""
     old = about.get("function")
-    if not isinstance(old, dict) or "written" not in old:
+    if not isinstance(old, dict):
         return other_words(rng, about, tensors)
+    if "written" not in old:
+        return other_table(rng, about, tensors)
     function, found = json.loads(json.dumps(old)), dict(tensors)
-    order, kind = about["modulus"], rng.randrange(6)
+    order, kind = about["modulus"], rng.randrange(8)
     names = ["S3", "Z6", "D3", "Q8", "D4", "Z8", "Z2^3", "Z4", "Z2^2", "S8", "s3", "S 3", MARKER, STAMP, "", 7, None]
     table = np.add.outer(np.arange(order), np.arange(order)) % order
     if kind == 0:
@@ -268,6 +295,24 @@ def other_structure(rng: random.Random, about: dict[str, Any], tensors: dict[str
         cells = np.array(tensors["function"])
         cells.flat[rng.randrange(cells.size)] = rng.randrange(-1, order + 1)
         found["function"] = cells
+    elif kind == 6:  # the elements are others, under the same names or with them
+        moved = [0, *rng.sample(range(1, order), order - 1)]
+        back = [moved.index(k) for k in range(order)]
+        own = np.array(old["structure"]["table"]) if "table" in (old.get("structure") or {}) else table
+        cells = np.array(moved)[own[np.ix_(back, back)]]
+        names = [str(k) for k in (range(order) if rng.random() < 0.5 else back)]
+        function["structure"] = {"group": "the table 'S3'", "elements": names, "table": cells.tolist()}
+        function |= {"name": "a b in the table 'S3'", "written": "a b"}
+        found["function"] = cells.astype(np.int32)
+        return about | {"function": function, "expression": function["name"]}, found
+    elif kind == 7:  # words that are worth something else, with the table that these are worth
+        function["written"] = rng.choice(["a b", "b a", "a b a^-1", "n1 n2", "n1 + n2", "n1/n2"])
+        with contextlib.suppress(InputError):
+            place = structure_from(old.get("structure"), order)
+            made = from_expression(function["written"], place)
+            function |= {"name": made.name, "variables": list(made.variables)}
+            found["function"] = made.table.astype(np.int32)
+        return about | {"function": function, "expression": function["name"]}, found
     elif kind == 4:
         function["name"] = rng.choice(["a b in S3", "a b in Q8", "a b in Z6", STAMP, MARKER, "", None])
     else:

@@ -6,6 +6,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from random_words import GROUPS as NAMED, products
 from true_certificates import EXPRESSIONS
 
 from modgrok.networks.models import Mlp
@@ -54,7 +55,9 @@ FOUR = [[0, 0, 0, 0], [0, 1, 2, 3], [0, 2, 3, 1], [0, 3, 1, 2]]
 def worth(name: str, structure: Any) -> np.ndarray | None:
     """What words in small groups and fields are worth on every row; None for those that stand in no list."""
     text, _, place = name.rpartition(" in ")
-    table = GROUPS.get(place, structure.table.tolist() if getattr(structure, "spelling", "") is None else None)
+    table = structure.table.tolist() if getattr(structure, "spelling", "") is None else None
+    if place in NAMED:
+        table = GROUPS.get(place) or products(place)
     if table is not None and text in ("a b", "b a", "a b a^-1"):
         pairs = [(a, b) for a in range(len(table)) for b in range(len(table))]
         inverse = [row.index(0) for row in table]

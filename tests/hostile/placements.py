@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+from random_words import products as products_of
 
 MOST_NODES = 300_000
 
@@ -199,15 +200,10 @@ def multiplied(table: np.ndarray, order: int, witness: Any) -> bool:
         return False
     if any(t[x][0] != x or t[t[x][y]][z] != t[x][t[y][z]] for x in every for y in every for z in every):
         return False
-    if witness["group_name"] is not None and looks(t) != looks(of_name(witness["group_name"])):
+    if witness["group_name"] is not None and looks(t) != looks(products_of(witness["group_name"])):
         return False
     g1, g2, h = witness["g1"], witness["g2"], witness["h"]
     return all(v < 0 or h[t[g1[a]][g2[b]]] == v for (a, b), v in np.ndenumerate(table))
-
-
-def of_name(name: str) -> list[list[int]]:
-    moduli = tuple(int(factor[1:]) for factor in name.split("x")) if name[0] == "Z" else ()
-    return permuted(name) if name in PERMUTATIONS else [row[:-1] for row in group_table(moduli)[:-1]]
 
 
 def looks(t: list[list[int]]) -> list[int]:

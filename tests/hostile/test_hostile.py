@@ -18,13 +18,17 @@ import options
 import placements
 import pytest
 import random_expressions
+import random_words
 import run
 import surroundings
 import tables
 import true_certificates
 from tally import Tally
 
+from modgrok.algebra.function import read_function
 from modgrok.compiler.compiling import compile
+from modgrok.networks import storage
+from modgrok.networks.proving import own_table
 
 
 def none_found(tally: Tally, at_least: int) -> None:
@@ -68,9 +72,62 @@ def test_networks_of_every_production_of_the_grammar_compiled_in_every_way_are_r
     monkeypatch.setattr(compiled, "BATCH", 50)
     tally = compiled.run_batch(5)
     none_found(tally, 4 * 50)
-    assert set(tally.seen) == set(random_expressions.PRODUCTIONS)
+    assert set(tally.seen) >= set(random_expressions.PRODUCTIONS)
     ways = {way.name for number in range(20) for way in compiled.ways(random.Random(number))}
     assert len(ways) == 8 and ways <= set(tally.tried)
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_words_of_every_production_have_the_values_of_their_trees():
+    chance = random.Random(6)
+    cases = [random_words.random_case(chance) for _ in range(250)]
+    for case in cases:
+        found = read_function(case.text, **case.given)
+        assert (found.sizes, found.table.reshape(-1).tolist()) == (case.sizes, case.answers), case.text
+        assert np.array_equal(own_table(found), found.table), case.text
+    tables_ = [random_words.random_table(chance) for _ in range(20)]
+    assert {name for case in (*cases, *tables_) for name in case.used} == set(random_words.PRODUCTIONS)
+    for case in (*cases[:12], *tables_[:4]):
+        assert compiled.word_problems(chance, case)[1] == []
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_network_for_another_word_would_be_found(monkeypatch):
+    answers = [a * pow(b, 3, 5) % 5 if b else -1 for a in range(5) for b in range(5)]
+    case = random_words.Case("modulo m", "x/y", {"mod": 5}, (5, 5), answers, random_words.Counter())
+    assert compiled.word_problems(random.Random(1), case)[1] == []
+    other = case._replace(answers=[-1 if v < 0 else (v + 1) % 5 for v in answers])
+    assert "made for another table" in compiled.word_problems(random.Random(1), other)[1][0]
+    monkeypatch.setattr(compiled, "proved", lambda network: compiled.mg.compile("x/y", 5))
+    assert len(compiled.word_problems(random.Random(1), case)[1]) == 2
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_proof_that_is_carried_over_would_be_found(tmp_path, monkeypatch):
+    assert forged_networks.carried(tmp_path / "net", random.Random(0)) == []
+    kept = forged_networks.replace
+
+    def carried(thing, **changes):
+        found = kept(thing, **changes)
+        if getattr(thing, "proof", None) is not None:
+            object.__setattr__(found, "proof", thing.proof)
+        return found
+
+    monkeypatch.setattr(forged_networks, "replace", carried)
+    assert any("the proof is kept" in line for line in forged_networks.carried(tmp_path / "net", random.Random(0)))
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_table_that_is_called_by_an_expression_would_be_found(tmp_path, monkeypatch):
+    table = next(one for one in forged_networks.originals() if one.name == "table")
+    about, tensors = table.stored
+    named = about | {"function": about["function"] | {"name": "n1 n2 mod 3"}, "notes": ["proved"]}
+    forged_networks.written(tmp_path / "net", random.Random(1), named, tensors)
+    assert forged_networks.problems(tmp_path / "net", "counted", "named") == []
+    monkeypatch.setattr(storage, "called_a_table", str)
+    monkeypatch.setattr(storage, "notes_of", tuple)
+    found = forged_networks.problems(tmp_path / "net", "counted", "named")
+    assert len(found) == 2 and "called by an expression" in found[1]
 
 
 def test_values_of_random_expressions_are_those_of_integers():

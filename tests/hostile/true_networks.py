@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+from random_words import random_case, random_table
 
 from modgrok.algebra.function import read_function
 from modgrok.compiler.compiling import compile
@@ -72,6 +74,17 @@ class Original:
     modes: tuple[str, ...] = ("counted",)
 
 
+WORTH: dict[tuple[str, bytes], np.ndarray] = {}
+"""What random words of the originals are worth on every row."""
+
+
+def words_of(network: Network) -> tuple[str, bytes]:
+    """Words with their place; with its table, where that is a group that has no name."""
+    structure = network.function.structure
+    unnamed = getattr(structure, "spelling", "") is None
+    return network.function.name, structure.table.tobytes() if unnamed else b""
+
+
 @cache
 def originals() -> tuple[Original, ...]:
     found = []
@@ -99,6 +112,15 @@ def originals() -> tuple[Original, ...]:
     found.append(Original("table", compile(read_function(table)).stored()))
     table[0][0] = -1
     found.append(Original("table with an unknown cell", compile(read_function(table)).stored()))
+    rng = random.Random(26)
+    for kind in ("a group by its name", "a group by its table", "a field", "modulo m", "a table"):
+        for frequencies in ("minimal", 2):
+            case = random_table(rng) if kind == "a table" else random_case(rng)
+            while case.kind != kind or len(case.answers) > 200 or max(case.sizes) > 12:
+                case = random_table(rng) if kind == "a table" else random_case(rng)
+            network = compile(case.text, **case.given, frequencies=frequencies)
+            found.append(Original(f"{case.kind}, {network.title}", network.stored()))
+            WORTH[words_of(network)] = np.array(case.answers)
     found += [Original(f"mlp, {name}", network.stored()) for name, network in by_hand().items()]
     for name in MODELS:
         if name != "circuit":

@@ -68,6 +68,8 @@ class Function(Result):
         plain = isinstance(self.structure, Integers) and (self.tree is None or is_polynomial(self.tree))
         if self.tree is not None and not plain:
             raise InputError(f"{self.name} {self.structure.words} is known by its values; make it by from_expression")
+        if self.given is not None:
+            object.__setattr__(self, "given", unchangeable(self.given))
 
     @property
     def expression(self) -> str | None:
@@ -104,7 +106,7 @@ class Function(Result):
         if self.tree is None:
             assert self.given is not None
             return self.given
-        return value_table(self.tree, self.structure, self.indices)
+        return unchangeable(value_table(self.tree, self.structure, self.indices))
 
     @property
     def indices(self) -> tuple[int, ...]:
@@ -206,6 +208,13 @@ class Function(Result):
             )
         axes = filled(self.indices, at_least)
         return replace(self, variables=tuple(f"n{k}" for k in axes), sizes=(self.values,) * at_least)
+
+
+def unchangeable(table: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
+    """A table that nobody can change: what is known of a function, and proved, is of these values."""
+    own = table if table.flags.owndata and not table.flags.writeable else np.array(table)
+    own.flags.writeable = False
+    return own
 
 
 FunctionLike: TypeAlias = str | Path | np.ndarray | Sequence[Any] | Callable[..., Any] | Function

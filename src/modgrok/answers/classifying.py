@@ -25,8 +25,10 @@ from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
 from modgrok.loss_law.share_curve import ShareCurve, share_curve
+from modgrok.networks.proving import own_table
+from modgrok.proofs.proof import NoProof
 from modgrok.recognition.disguise import disguise
-from modgrok.separable.classification import FamilyVerdict, classify_table
+from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries
 from modgrok.separable.reductions.partial import predicted
@@ -216,6 +218,7 @@ def classify(
         raise InputError(f"what to expect is known of the models {', '.join(MODEL_NAMES)}, got {model!r}")
     asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
+    found = as_the_kernel_reads(asked, found)
     whole, residues = asked.known is None, isinstance(asked.structure, Integers)
     small = whole and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
     symmetric = symmetries(asked.table, asked.modulus) if small and residues else None
@@ -263,6 +266,20 @@ def classify(
         notes=found.notes if residues or found.status != "in-class" else (),
         seconds=time.perf_counter() - started,
     )
+
+
+def as_the_kernel_reads(function: Function, found: Classification) -> Classification:
+    """What was found out, with proofs where the table is given, or is what the kernel itself makes of the words."""
+    if function.tree is None and function.written is None:
+        return found
+    try:
+        why = "" if np.array_equal(own_table(function), function.table) else "it finds other values: please report this"
+    except NoProof as reason:
+        why = str(reason)
+    if not why:
+        return found
+    unproved = tuple(replace(each, proof=None) for each in found.families)
+    return replace(found, families=unproved, notes=(*found.notes, f"the kernel proves nothing of it: {why}"))
 
 
 def measured(function: Function) -> Complexity | None:

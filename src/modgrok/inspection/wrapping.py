@@ -164,7 +164,10 @@ class Asking:
         if isinstance(source, Path):
             return self.of_file(source)
         if isinstance(source, Network):
-            return source if self.known is None else replace(source, function=self.known, method="wrapped")
+            if self.known is None:
+                return source
+            same = source.function == self.known  # of another function its file says nothing
+            return replace(source, function=self.known, method="wrapped", claimed=source.claimed and same)
         if isinstance(source, Mapping):
             return self.of_tensors(arrays_in(source))
         if is_module(source):

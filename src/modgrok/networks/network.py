@@ -85,7 +85,10 @@ class Network(Result):
     certificate = Renamed("proof", since="0.3", gone="0.4")
 
     def __post_init__(self) -> None:
-        if self.proof is not None and not self.proof.about(self.params, *self.words):
+        if self.proof is None:
+            return
+        stands = type(self.proof) is Proof and self.proof.about(self.subject, self.words)
+        if not stands or any(map(is_changeable, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
     @classmethod
@@ -124,6 +127,11 @@ class Network(Result):
     def words(self) -> tuple[str, int, str | None]:
         """What a proof of this network must be about, beside its weights."""
         return self.expression, self.modulus, None if self.function.tree is not None else self.function.digest
+
+    @property
+    def subject(self) -> tuple[Model, PyTree]:
+        """The model and the weights that a proof of this network must be about."""
+        return self.model, self.params
 
     @property
     def proof_text(self) -> str | None:
@@ -322,6 +330,13 @@ CLAIMED_TABLES = ("places", "outputs")
 
 FORMULAS = {"n", "e", "f", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
 """Words of the formulas in a plan."""
+
+
+def is_changeable(weights: object) -> bool:
+    """Whether somebody could change these numbers: in an array that may be written to, or that another one holds."""
+    if isinstance(weights, jax.Array):
+        return False
+    return type(weights) is not np.ndarray or weights.flags.writeable or not weights.flags.owndata
 
 
 def words_in(text: str) -> list[str]:

@@ -17,11 +17,14 @@ from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.structures import Integers
+from modgrok.networks import circuit
 from modgrok.networks.models import Logits, Mlp
-from modgrok.networks.network import Network, row_margins
+from modgrok.networks.models.mlp import MlpWeights
+from modgrok.networks.network import Network, is_changeable, row_margins
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
+from modgrok.proofs.structures import place_of
 from modgrok.proofs.words import table_of_words
 
 TRIED = 1000
@@ -38,21 +41,29 @@ def prove(
     `texts` are other words for the same expression, and `modulus` the one that was asked for: what somebody typed, and
     not what others made of it.
     """
-    typed, circuit = typed_for(network, texts, modulus), kernel_circuit(network)
-    for weights in jax.tree.leaves(network.params):
-        if isinstance(weights, np.ndarray):
-            weights.flags.writeable = False  # what is proved of them must stay true
-    return prove_network(circuit, typed, network.claims, subject=network.params, words=network.words, progress=progress)
+    typed, experts = typed_for(network, texts, modulus), kernel_circuit(network)
+    subject, words = network.subject, network.words
+    return prove_network(experts, typed, network.claims, subject=subject, words=words, progress=progress)
 
 
 def proved(
     network: Network, *texts: str, modulus: SupportsIndex | None = None, progress: Progress | None = None
 ) -> Network:
-    """The network with its proof, or with none and a note that says why."""
+    """The network, with weights that nobody can change, and its proof; or with none and a note that says why."""
+    fixed = replace(network, params=jax.tree.map(unchangeable, network.params), proof=None)
     try:
-        return replace(network, proof=prove(network, *texts, modulus=modulus, progress=progress))
+        return replace(fixed, proof=prove(fixed, *texts, modulus=modulus, progress=progress))
     except NoProof as reason:
         return replace(network, proof=None, unproved=str(reason))
+
+
+def unchangeable(weights: circuit.Weights) -> circuit.Weights:
+    """Weights that nobody else holds; JAX's arrays cannot be changed."""
+    if not is_changeable(weights):
+        return weights
+    own = np.array(weights)
+    own.flags.writeable = False
+    return own
 
 
 def stands(network: Network, *texts: str, modulus: SupportsIndex | None = None) -> bool:
@@ -77,8 +88,7 @@ def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex |
     function = network.function
     if function.tree is None:
         table = np.asarray(function.table, dtype=np.int64)
-        known = function.written is not None and isinstance(function.structure, Group | Field | Integers)
-        if known and not np.array_equal(table, own_table(function, texts)):
+        if function.written is not None and not np.array_equal(table, own_table(function, texts)):
             raise NoProof("the table of the network is not that of its expression")
         return Typed((), network.modulus, table)
     asked = network.modulus if modulus is None else index(modulus)
@@ -87,16 +97,37 @@ def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex |
     return Typed((*texts, network.expression), network.modulus, None)
 
 
-def own_table(function: Function, texts: tuple[str, ...]) -> np.ndarray:
-    """What the kernel makes of an expression over a structure, which it knows by its name, or a group by its table."""
+def own_table(function: Function, texts: tuple[str, ...] = ()) -> np.ndarray:
+    """What the kernel makes of an expression over a structure, which it knows by its name, or a group by its table.
+
+    What words are worth in a structure of a user's own, that user says; but not under a name that the kernel knows.
+    """
     structure = function.structure
+    if not isinstance(structure, Group | Field | Integers) and not is_known(structure.words):
+        return function.table
     given = structure.table if isinstance(structure, Group) and structure.spelling is None else None
-    return table_of_words((*texts, function.name), structure.words, function.sizes, given)
+    texts = (*texts, function.source, function.name)
+    return table_of_words(texts, structure.words, function.sizes, given, [*map(number_of, function.variables)])
+
+
+def is_known(words: str) -> bool:
+    """Whether the kernel has a structure that is called so."""
+    try:
+        place_of(words, None)
+    except NoProof:
+        return False
+    return True
+
+
+def number_of(variable: str) -> int:
+    """The number of a variable of an expression: n1 and a are the first."""
+    return int(variable[1:]) if variable[1:].isdecimal() else {"a": 1, "b": 2, "c": 3}.get(variable, 0)
 
 
 def kernel_circuit(network: Network) -> Circuit:
     """The network in the kernel's own form; `NoProof` for models whose rounding it cannot bound."""
     sizes = tuple(network.model.residues)
+    check_parts(network)
     if type(network.model) is Mlp:
         if network.model.norm != "none":
             raise NoProof(f"the kernel has no bound for {network.model.norm} normalisation")
@@ -124,3 +155,18 @@ def kernel_circuit(network: Network) -> Circuit:
         experts.append(Expert(embed, (readout,), "power", expert.power, read, float(np.asarray(wired.betas)[k])))
         symbols.append(readout.shape[1])
     return Circuit(tuple(experts), wired.wires, sizes)
+
+
+def check_parts(network: Network) -> None:
+    """`NoProof` for weights that are kept in something else than their model keeps them in, which may change, or is
+    read in another way than here."""
+    params, model = network.params, network.model
+    if type(model) is Mlp:
+        fits = type(params) is MlpWeights and type(params.hidden) is tuple and len(params.hidden) == model.depth - 2
+    elif network.is_circuit and type(params) is circuit.Circuit:
+        experts, fits = params.experts, params.variables == model.variables
+        fits = fits and type(experts) is tuple and all(type(expert) is circuit.Expert for expert in experts)
+    else:
+        fits = not network.is_circuit or type(params) is circuit.Expert
+    if not fits:
+        raise NoProof("its weights are not kept as those of its model are")

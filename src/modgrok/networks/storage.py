@@ -23,6 +23,7 @@ import jax
 import numpy as np
 from jaxtyping import PyTree, Shaped
 
+from modgrok.algebra.expression import parse_any
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_expression
 from modgrok.algebra.polynomial import LARGEST_TABLE
@@ -51,8 +52,10 @@ WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
 LONGEST_NAME = 300
 """Of a table and of its variables: what is shown of a stranger's file."""
-PLAIN_NAME = re.compile(r"\w+|(table|function) .*|.*\.(csv|npy|parquet)", re.IGNORECASE)
+PLAIN_NAME = re.compile(r"[^\W\d]\w*|table .*|function [0-9a-f]{6}|.*\.(csv|npy|parquet)", re.IGNORECASE)
 """Of a table: that of a Python function, of a file, or one that says that it is a table."""
+FILE_SAYS = "its file says: "
+"""Stands before the notes of a file, which may say anything."""
 
 Tensors = Callable[[str], Shaped[np.ndarray, "..."]]
 """Gives the tensor of a name."""
@@ -131,7 +134,7 @@ def read_format_2(about: Mapping[str, Any], tensor: Tensors) -> Network:
         stored_function(about, tensor),
         str(about["method"]),
         tuple(expert_plan_from(step) for step in about["plan"]),
-        tuple(map(str, about["notes"])),
+        notes_of(about["notes"]),
         dict(about["settings"]),
         tuple(Statistics(tensor(f"statistics.{k}.mean"), tensor(f"statistics.{k}.variance")) for k in layers),
         claimed=claims_proof(about.get("claimed"), about.get("certificate")),
@@ -184,7 +187,23 @@ def stored_function(about: Mapping[str, Any], tensor: Tensors) -> Function:
 
 def called_a_table(name: str) -> str:
     """The name of a table in a file, quoted if it could be taken for an expression, which nobody has compared."""
-    return name if name == OWN_ANSWERS or PLAIN_NAME.fullmatch(name) else f"table {name!r}"
+    if name == OWN_ANSWERS or (PLAIN_NAME.fullmatch(name) and not is_readable(name)):
+        return name
+    return f"table {name!r}"
+
+
+def is_readable(name: str) -> bool:
+    """Whether it is an expression: xy and n1n2 are words, and products."""
+    try:
+        parse_any(name)
+    except InputError:
+        return False
+    return True
+
+
+def notes_of(notes: Sequence[object]) -> tuple[str, ...]:
+    """Notes of a file, as what they are."""
+    return tuple(FILE_SAYS + str(note).removeprefix(FILE_SAYS) for note in notes)
 
 
 def read_weights(model: Model, tensor: Tensors, name_of: Callable[[tuple[Any, ...]], str]) -> PyTree:
@@ -271,7 +290,7 @@ def read_format_1(about: Mapping[str, Any], tensor: Tensors) -> Network:
         str(about["method"]),
         plan=tuple(expert_plan_1(step) for step in about["plan"]),
         claimed=claims_proof(None, certificate),
-        notes=tuple(notes),
+        notes=notes_of(notes),
         settings=settings,
     )
 

@@ -71,7 +71,7 @@ class Verification(Result):
         if self.errors:
             return f"wrong on {count_text(self.errors)} of {count_text(self.rows_checked)} inputs"
         if self.proof is not None and self.proof.holds:
-            return "proved right on every input"
+            return self.proof.whole
         return f"right on {self.checked}"
 
     @property

@@ -109,7 +109,8 @@ class Typed(NamedTuple):
             self.trees(circuit.sizes)
             fits = self.modulus == classes
         else:
-            fits = self.table.shape == circuit.sizes and self.table.dtype.kind == "i" and self.table.max() < classes
+            fits = self.table.shape == circuit.sizes and self.table.dtype.kind == "i"
+            fits = fits and 0 <= self.table.max() < classes
         if not fits:
             raise NoProof("the network does not fit the function that it is held against")
 
@@ -146,7 +147,7 @@ class Settled(NamedTuple):
 
 
 def prove_network(
-    circuit: Circuit, typed: Typed, claims: Sequence[Claim] = (), *, subject: Any, words: tuple[Any, ...],
+    circuit: Circuit, typed: Typed, claims: Sequence[Claim] = (), *, subject: tuple[Any, ...], words: tuple[Any, ...],
     progress: Progress | None = None,
 ) -> Proof:  # fmt: skip
     """On how many rows these weights answer what was typed; `NoProof` says why it cannot be told.
@@ -175,7 +176,7 @@ def prove_network(
     right, wrong, undecided = map(int, counts)
     return Proof(
         right + wrong + undecided, right, wrong, undecided, str(circuit.experts[0].dtype), margin, bound.error,
-        COUNTED, subject, words, _made_by=_KERNEL,
+        COUNTED, subject, words, circuit.rows - int(counts.sum()), _made_by=_KERNEL,
     )  # fmt: skip
 
 
@@ -344,7 +345,7 @@ def claimed_everywhere(expert: Expert, claim: Claim, leaks: Sequence[float | Non
 
 
 def composed_proof(
-    circuit: Circuit, typed: Typed, claims: Sequence[Claim], subject: Any, words: tuple[Any, ...]
+    circuit: Circuit, typed: Typed, claims: Sequence[Claim], subject: tuple[Any, ...], words: tuple[Any, ...]
 ) -> Proof:
     """Every expert on all its symbols, and that they compose to the typed expression."""
     if not claims or typed.table is not None:

@@ -5,7 +5,7 @@ A file can say that something is proved; that is a claim, and no reader turns a 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Any, NoReturn
 
 from modgrok.base.results import Result, plain
@@ -23,12 +23,14 @@ class TooMuchWork(NoProof):
 
 
 class ProofOf(Result):
-    """What proofs have in common: they are made by the kernel, and cannot be written, copied or loaded."""
+    """What proofs have in common: they are made by the kernel, and cannot be written, copied, changed or loaded."""
 
-    _made_by: object
+    def __init_subclass__(cls) -> None:
+        if cls.__module__ != __name__:
+            raise TypeError("there are no other kinds of proof than those of the kernel")
 
-    def __post_init__(self) -> None:
-        if self._made_by is not _KERNEL:
+    def __post_init__(self, _made_by: object) -> None:
+        if _made_by is not _KERNEL:
             raise TypeError("a proof is made by the kernel from weights or from a table; it cannot be built or loaded")
 
     def __reduce__(self) -> NoReturn:
@@ -40,8 +42,9 @@ class Proof(ProofOf):
     """On how many rows a network is right, rounding included.
 
     `right` rows are proved right and `wrong` ones proved wrong; on `undecided` ones two answers are so close that
-    rounding in `dtype` may choose. `margin` is the smallest lead of the answer over all others, and `error_bound` the
-    most that rounding can change of a logit. `subject` are the weights that it is about.
+    rounding in `dtype` may choose; `unknown` ones have no right answer, and are none of the `rows`. `margin` is the
+    smallest lead of the answer over all others, and `error_bound` the most that rounding can change of a logit.
+    `subject` is the model with the weights that it is about.
     """
 
     rows: int
@@ -52,23 +55,29 @@ class Proof(ProofOf):
     margin: float
     error_bound: float
     method: str
-    subject: Any = field(repr=False)
+    subject: tuple[Any, ...] = field(repr=False)
     words: tuple[Any, ...] = field(repr=False)
-    _made_by: object = field(default=None, repr=False)
+    unknown: int = 0
+    _made_by: InitVar[object] = None
 
     @property
     def holds(self) -> bool:
         """Whether the network is proved right on every row."""
         return self.right == self.rows
 
-    def about(self, subject: Any, *words: Any) -> bool:
-        """Whether this proof is about these very weights, and the function that these words say."""
-        return self.subject is subject and self.words == words
+    @property
+    def whole(self) -> str:
+        """What a proof says that holds."""
+        return "proved right on every input" + " whose answer is known" * (self.unknown > 0)
+
+    def about(self, subject: tuple[Any, ...], words: tuple[Any, ...]) -> bool:
+        """Whether this proof is about this very model and these weights, and the function that these words say."""
+        return [*map(id, self.subject)] == [*map(id, subject)] and self.words == words
 
     def summary(self) -> str:
         rounding = f"margin {self.margin:.3g}, rounding in {self.dtype} at most {self.error_bound:.2g}"
         if self.holds:
-            return f"proved right on every input ({rounding})"
+            return f"{self.whole} ({rounding})"
         rest = [f"{self.wrong:,} proved wrong"] * bool(self.wrong)
         rest += [f"{self.undecided:,} so close that rounding may choose"] * bool(self.undecided)
         return f"proved right on {self.right:,} of {self.rows:,} rows in {self.dtype}, {', '.join(rest)}"
@@ -84,7 +93,7 @@ class VerdictProof(ProofOf):
 
     in_class: bool
     reason: str
-    _made_by: object = field(default=None, repr=False)
+    _made_by: InitVar[object] = None
 
     def summary(self) -> str:
         return f"proved: {self.reason}"

@@ -96,6 +96,8 @@ def defined(operation: Callable[..., np.ndarray], left: np.ndarray, right: np.nd
 
 
 def raised(base: np.ndarray, exponent: int, place: Place) -> np.ndarray:
+    if base.size > place.order:  # an exponent may have thousands of digits, so no element is raised twice
+        return np.where(base < 0, UNDEFINED, raised(np.arange(place.order), exponent, place)[base])
     if exponent < 0:
         base = np.where(base < 0, UNDEFINED, place.inverses[np.maximum(base, 0)])
     found = np.where(base < 0, UNDEFINED, place.one)
@@ -139,23 +141,29 @@ def plain_factor(name: str) -> str:
     return "Z" + plain[1:] if plain.startswith("C") else plain
 
 
-def table_of_words(texts: Sequence[str], words: str, sizes: Sequence[int], given: np.ndarray | None) -> np.ndarray:
+def table_of_words(
+    texts: Sequence[str],
+    words: str,
+    sizes: Sequence[int],
+    given: np.ndarray | None,
+    axes: Sequence[int] | None = None,
+) -> np.ndarray:
     """What texts, which must mean the same, are worth on every row: "mod 97", "in GF(81)" or "in S5".
 
-    `given` is the table of a group that has no name.
+    `given` is the table of a group that has no name; `axes` are the variables, where there are more than occur.
     """
     if prod(sizes) > MOST_CELLS or not texts:
         raise NoProof(f"the kernel has tables of up to {MOST_CELLS:,} rows")
     place = place_of(words, given)
     if set(sizes) != {place.order}:
         raise NoProof("the network has another number of symbols than there are elements")
-    found = [table_of_text(text, words, sizes, place) for text in dict.fromkeys(texts)]
+    found = [table_of_text(text, words, sizes, place, axes) for text in dict.fromkeys(texts)]
     if any((other != found[0]).any() for other in found[1:]):
         raise NoProof("what was typed and what is shown are not the same function")
     return found[0]
 
 
-def table_of_text(text: str, words: str, sizes: Sequence[int], place: Place) -> np.ndarray:
+def table_of_text(text: str, words: str, sizes: Sequence[int], place: Place, axes: Sequence[int] | None) -> np.ndarray:
     if len(text) > LONGEST_TEXT:
         raise NoProof(f"the kernel reads expressions of {LONGEST_TEXT} characters")
     named = PLACE.search(text)
@@ -164,8 +172,8 @@ def table_of_text(text: str, words: str, sizes: Sequence[int], place: Place) -> 
     reader = ValueReader(text[: named.start()] if named else text)
     tree = reader.value()
     reader.expect("")
-    names = variables_of(tree)
-    if len(names) != len(sizes):
+    names = variables_of(tree) if axes is None else axes
+    if len(names) != len(sizes) or [*names] != sorted({*names, *variables_of(tree)}):
         raise NoProof("the expression has another number of variables than the network")
     columns = np.indices(sizes, sparse=True)
     return np.ascontiguousarray(np.broadcast_to(in_place(tree, dict(zip(names, columns, strict=True)), place), sizes))

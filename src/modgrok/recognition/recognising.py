@@ -277,8 +277,9 @@ def told(fit: Fit, m: int) -> Told:
         group = None if fit.witness is None else group_of(fit.witness)
         return Told(f"{fit.text} mod {m}", fit.text, group)
     if isinstance(fit, GroupFit) and fit.witness is None and fit.placed is not None:
-        name = group_name(fit.placed.products)
-        return Told(f"{word_of(fit.placed)} in {name}", None, name)
+        name, word = group_name(fit.placed.products), word_of(fit.placed)
+        text = f"{word} in {name}"
+        return Told(text, None if word == DISGUISED else text, name)
     assert fit.witness is not None
     found, group = disguise(fit.witness, (1, 2), m), group_of(fit.witness)
     if found is None:
@@ -294,7 +295,10 @@ def word_of(placed: Placed) -> str:
         g = [inverse[each] if "^" in text else each for text, each in zip((first, second), placed.g, strict=True)]
         if all(np.array_equal(placed.h[each], np.arange(len(each))) for each in g):
             return f"{first} {second}"
-    return "h(g1(n1) g2(n2))"
+    return DISGUISED
+
+
+DISGUISED = "h(g1(n1) g2(n2))"
 
 
 def group_of(witness: Witness) -> str:
@@ -313,11 +317,21 @@ def expression_of(found: Disguise) -> str:
     return " + ".join(terms)
 
 
+def written_function(named: Told, variables: int, m: int) -> Function | None:
+    """The function that a formula is as an expression; None where it is none, or in a group that has no name."""
+    try:
+        return None if named.expression is None else from_expression(named.expression, m).with_variables(variables)
+    except InputError:
+        return None
+
+
 def accepted(answers: Table, fit: Fit, named: Told, luck: float, tried: tuple[Tried, ...]) -> Recognised:
     m, formula = len(answers), named.text
-    function = None if named.expression is None else from_expression(named.expression, m).with_variables(answers.ndim)
-    if function is None or not np.array_equal(function.table, fit.table):
+    function = written_function(named, answers.ndim, m)
+    if function is None:
         function = from_table(fit.table, m, formula)
+    elif not np.array_equal(function.table, fit.table):  # the elements are numbered otherwise: no words, but a table
+        function = from_table(fit.table, m, f"table {formula!r}")
     else:
         formula = f"{to_text(function.tree)} mod {m}" if function.tree is not None else formula
     wrong = np.flatnonzero(fit.table != answers)

@@ -1,0 +1,266 @@
+"""Ways to keep a proof for something else than what was proved, each of which once said "proved" of what is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import jax
+import numpy as np
+import pytest
+
+import modgrok as mg
+from modgrok import cli
+from modgrok.algebra import function as functions
+from modgrok.algebra.function import read_function
+from modgrok.algebra.structures import Structure
+from modgrok.base.errors import FaultError
+from modgrok.base.stores import write_tensors
+from modgrok.networks.circuit import Circuit, Expert
+from modgrok.networks.models import Mlp
+from modgrok.networks.models.mlp import MlpWeights
+from modgrok.networks.network import Network
+from modgrok.networks.proving import prove, proved
+from modgrok.networks.storage import FILE_SAYS, load
+from modgrok.proofs.proof import NoProof, Proof
+
+STAMP = "proved right on every input"
+PRODUCTS = np.multiply.outer(np.arange(5), np.arange(5)) % 5
+
+
+@pytest.fixture(scope="module")
+def sums() -> Network:
+    return mg.compile("n1 + n2", 5)
+
+
+@pytest.fixture
+def liar(sums) -> Network:
+    """The weights of a sum, said to compute products."""
+    return replace(sums, function=read_function("n1 n2", 5))
+
+
+@pytest.fixture
+def looked_up() -> Network:
+    """An MLP that is right on n1 + n2 modulo 3: a neuron for each pair, which only its pair makes positive."""
+    pairs = [(a, b) for a in range(3) for b in range(3)]
+    embed = np.array([[[8 * (float(pair[side] == x) - 0.75) for pair in pairs] for x in range(3)] for side in (0, 1)])
+    readout = np.eye(3)[[sum(pair) % 3 for pair in pairs]] * 10
+    weights = MlpWeights(embed, (), (), readout)
+    return proved(Network(Mlp((3, 3), 3, width=9, depth=2), weights, read_function("n1 + n2", 3), "trained"))
+
+
+# ------------------------------------------------------------------------------------------ the object itself
+
+
+def test_numbers_of_a_proof_cannot_be_changed(sums, liar):
+    found = prove(liar)
+    with pytest.raises(TypeError, match="made by the kernel"):
+        replace(found, right=found.rows, wrong=0)
+    with pytest.raises(TypeError, match="made by the kernel"):
+        replace(sums.proof, subject=liar.subject, words=liar.words)
+    with pytest.raises(TypeError, match="made by the kernel"):
+        replace(mg.classify("n1 + n2", 5).families[0].proof, reason="it is said")
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_nobody_makes_proofs_of_another_kind(liar):
+    with pytest.raises(TypeError, match="no other kinds of proof"):
+        type("Own", (Proof,), {"__post_init__": lambda self: None})
+
+    class Like:
+        holds = True
+
+        def about(self, *what):
+            return True
+
+        def summary(self):
+            return STAMP
+
+    assert replace(liar, proof=Like()).proof_text is None
+
+
+# ------------------------------------------------------------------------------------------ another model or weights
+
+
+class Turned(Mlp):
+    def apply(self, params, rows, **options):
+        return -super().apply(params, rows, **options)
+
+
+@pytest.mark.parametrize("change", ["square", "gelu", Turned])
+def test_a_proof_is_not_kept_for_another_model(looked_up, change):
+    assert looked_up.proof.holds
+    model = looked_up.model
+    if isinstance(change, str):
+        other = replace(model, activation=change)
+    else:
+        other = change(**{field.name: getattr(model, field.name) for field in fields(model)})
+    assert replace(looked_up, model=other).proof is None
+    assert replace(looked_up, notes=("looked at",)).proof is looked_up.proof
+
+
+def test_a_layer_that_the_model_does_not_compute_proves_nothing(looked_up):
+    turned = MlpWeights(looked_up.params.embed, (np.eye(9)[::-1].copy(),), (), looked_up.params.readout[::-1].copy())
+    network = replace(looked_up, params=turned)
+    assert (network.table() != looked_up.table()).any()
+    with pytest.raises(NoProof, match="not kept as those of its model are"):
+        prove(network)
+
+
+def test_weights_that_somebody_else_holds_are_copied_before_they_are_proved(sums):
+    held = np.array(sums.params.experts[0].embed)
+    expert = Expert(held[:], sums.params.experts[0].readout, 2)
+    network = proved(Network.of_circuit(replace(sums.params, experts=(expert,)), sums.function, "exact"))
+    held[:] = 0
+    assert network.proof.holds and mg.verify(network).accuracy == 1
+    assert not any(leaf.flags.writeable for leaf in jax.tree.leaves(network.params))
+
+
+def test_a_proof_is_not_kept_with_weights_that_somebody_can_change(sums):
+    held = np.array(sums.params.experts[0].embed)
+    expert = Expert(held, sums.params.experts[0].readout, 2)
+    network = Network.of_circuit(replace(sums.params, experts=(expert,)), sums.function, "exact")
+    assert replace(network, proof=prove(network)).proof is None
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_experts_in_a_list_prove_nothing(sums):
+    circuit = Circuit(list(sums.params.experts), sums.params.betas, sums.params.wires, 2)
+    found = proved(Network.of_circuit(circuit, sums.function, "exact"))
+    assert found.proof is None and "not kept as those" in found.unproved
+
+
+# ------------------------------------------------------------------------------------------ another function
+
+
+def test_what_was_proved_of_a_table_cannot_be_changed():
+    given = (np.add.outer(np.arange(5), np.arange(5)) % 5).astype(np.int64)
+    network = mg.compile(given)
+    given[0, 0] = 3
+    assert network.function.table[0, 0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        network.function.table[0, 0] = 3
+    held = np.array(network.function.table)
+    function = replace(network.function, given=held)
+    held[:] = 0
+    assert (function.table == network.function.table).all()
+    with pytest.raises(ValueError, match="read-only"):
+        read_function("n1 + n2", 5).table[0, 0] = 3
+
+
+def test_what_is_shown_of_a_function_is_what_is_proved():
+    network = mg.compile("a b", group="S3")
+    shown = replace(network, function=replace(network.function, source="b a in S3"))
+    assert shown.title == "b a in S3" and proved(shown).proof is None
+
+
+def test_a_table_without_a_known_cell_is_not_proved(sums):
+    nothing = replace(read_function(PRODUCTS), given=np.full((5, 5), -1))
+    with pytest.raises(NoProof, match="does not fit"):
+        prove(replace(sums, function=nothing))
+
+
+class Shifted(Structure):
+    """Sums that are one too large, under the name of the integers modulo 5, or under one of its own."""
+
+    order = 5
+    elements = "five"
+
+    def __init__(self, words: str) -> None:
+        self.called = words
+
+    @property
+    def words(self) -> str:
+        return self.called
+
+    name, element, constant = (staticmethod(kind) for kind in (str, int, int))
+    multiply, power, negate = (staticmethod(lambda *of: of[0]) for _ in range(3))
+
+    def add(self, left, right):
+        return (np.add(left, right) + 1) % 5
+
+
+def test_a_structure_of_a_users_own_has_no_name_that_the_kernel_knows():
+    assert mg.compile("n1 + n2", Shifted("in five")).proof.holds
+    with pytest.raises(FaultError, match="not that of its expression"):
+        mg.compile("n1 + n2", Shifted("mod 5"))
+
+
+# ------------------------------------------------------------------------------------------ the words of a file
+
+
+def as_file(path, network, **changes):
+    about, tensors = network.stored()
+    function = about.get("function", {}) | changes.pop("function", {})
+    write_tensors(path, about | changes | ({"function": function} if function else {}), tensors)
+    return load(path)
+
+
+@pytest.mark.parametrize("name", ["xy", "n1n2", "x", "abc", "n_1", "function n1 n2 mod 5", "function of x"])
+def test_a_table_in_a_file_is_not_called_by_an_expression(tmp_path, name):
+    network = as_file(tmp_path / "net", mg.compile(PRODUCTS + 0), function={"name": name})
+    assert network.title == f"table '{name}' (5 × 5 → 5)" and proved(network).proof.holds
+
+
+@pytest.mark.parametrize("name", ["mine", "table 172f02", "function 1d9846", "table 'x y'", "my file.csv", "fn_2"])
+def test_the_name_of_a_table_in_a_file_is_kept(tmp_path, name):
+    assert as_file(tmp_path / "net", mg.compile(PRODUCTS), function={"name": name}).title == f"{name} (5 × 5 → 5)"
+
+
+def test_notes_of_a_file_are_shown_as_what_it_says(tmp_path, liar):
+    path = tmp_path / "net.safetensors"
+    network = as_file(path, liar, notes=[STAMP, f"{FILE_SAYS}{STAMP}"], method="wrapped")
+    assert network.notes == (f"{FILE_SAYS}{STAMP}",) * 2
+    assert load(network.save(path)).notes == network.notes
+
+
+def test_no_line_of_verify_is_a_note_of_a_file(tmp_path, capsys, liar):
+    path = tmp_path / "net.safetensors"
+    as_file(path, liar, notes=[STAMP], method="wrapped")
+    assert cli.main(["verify", str(path)]) == 1
+    assert STAMP not in capsys.readouterr().out.replace(f"{FILE_SAYS}{STAMP}", "")
+
+
+def test_what_a_file_claims_of_one_function_is_not_claimed_of_another(tmp_path, sums):
+    path = sums.save(tmp_path / "net.safetensors")
+    assert mg.wrap(path, "n2 + n1", 5).claimed and not mg.wrap(path, "n1 n2", 5).claimed
+
+
+def test_answers_that_are_words_of_a_group_whose_elements_are_numbered_otherwise_are_called_a_table():
+    own = mg.group("S3").table
+    order = [0, 2, 1, 3, 5, 4]
+    moved = np.array(order)[own[np.ix_(order, order)]]
+    for table, title in ((own, "a b in S3"), (moved, "table 'n1 n2 in S3' (6 × 6 → 6)")):
+        expert = mg.compile(table + 0, frequencies="all").params.experts[0]
+        found = proved(mg.wrap({"embed": np.array(expert.embed), "readout": np.array(expert.readout)}))
+        assert found.title == title and found.proof.holds
+        assert np.array_equal(found.function.table, table) and mg.recognise(table).formula == "n1 n2 in S3"
+
+
+# ------------------------------------------------------------------------------------------ verdicts
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [("n1^2 + n2", {"mod": 7}), ("a b", {"group": "S3"}), ("n1/n2", {"mod": 5}), ("n1^2", {"mod": 5})],
+)
+def test_a_verdict_is_proved_of_the_words_and_not_of_a_table_that_was_made_of_them(monkeypatch, text, place):
+    assert all(family.proof for family in mg.classify(text, **place, expect=False).families)
+    made = functions.value_table
+
+    def wrong(*given):
+        table = np.array(made(*given))
+        table[[1, 2]] = table[[2, 1]]
+        return table
+
+    monkeypatch.setattr(functions, "value_table", wrong)
+    found = mg.classify(text, **place, expect=False)
+    assert not any(family.proof for family in found.families) and "proved" not in found.answer[0]
+    assert found.verdict == "in-class" or "the kernel proves nothing" in " ".join(found.notes)
+
+
+def test_what_has_no_right_answer_is_not_proved_right():
+    network = mg.compile("n1/n2", 5)
+    assert (network.proof.rows, network.proof.unknown) == (20, 5)
+    assert network.proof_text.startswith("proved right on every input whose answer is known (margin")
+    assert mg.verify(network).verdict == "proved right on every input whose answer is known"
+    assert mg.verify(mg.compile("n1 n2", 5)).verdict == STAMP
