@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Int
 
+from modgrok.algebra.cells import UNKNOWN
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.polynomial import LARGEST_TABLE
-from modgrok.algebra.table_files import UNKNOWN
 from modgrok.base.errors import InputError
 
 

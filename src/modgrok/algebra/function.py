@@ -27,6 +27,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from modgrok.algebra.callables import table_of
+from modgrok.algebra.cells import whole_numbers
 from modgrok.algebra.expression import parse_any
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.fields import Field
@@ -35,7 +36,7 @@ from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.polynomial import LARGEST_TABLE, LARGEST_WORK, evaluate, table_work, value_table
 from modgrok.algebra.structure_words import chosen_structure, place_of
 from modgrok.algebra.structures import Integers, Structure
-from modgrok.algebra.table_files import SUFFIXES, read_table, whole_numbers
+from modgrok.algebra.table_files import SUFFIXES, read_table
 from modgrok.algebra.trees import Tree, filled, is_polynomial, to_text, variables
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, json_text

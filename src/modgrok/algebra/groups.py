@@ -24,11 +24,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from jaxtyping import Bool, Int
 
+from modgrok.algebra.cells import whole_numbers
 from modgrok.algebra.field import Residues
 from modgrok.algebra.named_groups import LARGEST_ORDER, Presentation, cycles_text, named, permutation_of
 from modgrok.algebra.representations import Representation, classes_of, inverses_of, real_irreducibles
 from modgrok.algebra.structures import Structure
-from modgrok.algebra.table_files import SUFFIXES, read_table, whole_numbers
+from modgrok.algebra.table_files import SUFFIXES, read_table
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from modgrok.algebra.cells import UNKNOWN
 from modgrok.algebra.function import Function
 from modgrok.algebra.structures import Integers
-from modgrok.algebra.table_files import UNKNOWN
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, field_values, plain
 from modgrok.networks.network import Network, check_rows, row_margins

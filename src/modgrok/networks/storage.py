@@ -23,12 +23,12 @@ import jax
 import numpy as np
 from jaxtyping import PyTree, Shaped
 
+from modgrok.algebra.cells import UNKNOWN
 from modgrok.algebra.expression import parse_any
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, from_expression
 from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.algebra.stored_functions import function_from
-from modgrok.algebra.table_files import UNKNOWN
 from modgrok.base.errors import InputError
 from modgrok.base.files import regular_file
 from modgrok.base.stores import (
