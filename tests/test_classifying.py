@@ -73,8 +73,8 @@ def test_the_html_escapes_and_names_every_family():
     ("(n1 + n2)^2", 15, "is a sum in disguise: u^2 with u = n1 + n2."),
     ("3n1 n2 - 1", 131, "is a product in disguise: 3 u - 1 with u = n1 n2."),
     ("n1 + n2", 499, "is a sum."),
-    ("n1^2", 7, "depends on one variable alone."),
-    ("5", 7, "is constant."),
+    ("n1^2", 7, "depends on one variable alone; this is about its table over n1 and n2, where `train` has n1 alone."),
+    ("5", 7, "is constant; this is about its table over n1 and n2, where `train` has n1 alone."),
 ])  # fmt: skip
 def test_the_first_sentence_says_what_it_is(text, modulus, sentence):
     found = classify(text, modulus)

@@ -240,11 +240,9 @@ def classify(
     if probe:
         trained = probe_function(asked, fraction=fraction, model=model, progress=progress)
         ahead = outlook(expected, share, fraction, trained, shares, whole=whole)
+    is_said = wording.what_it_is(found, closed, known, asked.expression, bool(constant))
     return Answer(
-        answer=(
-            f"{asked.title} {wording.what_it_is(found, closed, known, asked.expression, bool(constant))}.",
-            ahead.text,
-        ),
+        answer=(f"{asked.title} {is_said}{wording.beyond_its_variables(asked)}.", ahead.text),
         expression=asked.expression,
         variables=asked.variables,
         modulus=asked.modulus,

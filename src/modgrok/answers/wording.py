@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from modgrok.algebra.function import Function
+from modgrok.algebra.trees import occurring
 from modgrok.answers.outlook import share_text
 from modgrok.base.results import percent
 from modgrok.recognition.disguise import Disguise
@@ -53,6 +55,14 @@ def what_it_is(
     if closed is not None and closed.plain:
         return f"{verb} a {noun}" if str(closed) == expression else f"{verb} the {noun} {closed}"
     return f"{verb} a {noun} in disguise: {closed or relabelled(best)}"
+
+
+def beyond_its_variables(asked: Function) -> str:
+    """Which table is meant, where an expression has fewer variables than the answer is about."""
+    if asked.tree is None or len(own := occurring(asked.tree)) == len(asked.variables):
+        return ""
+    alone = "n1" if not own else f"n{min(own)}"
+    return f"; this is about its table over {' and '.join(asked.variables)}, where `train` has {alone} alone"
 
 
 def relabelled(best: FamilyVerdict) -> str:
