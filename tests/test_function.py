@@ -202,7 +202,7 @@ def bad_binary_files(folder: Path) -> dict[str, str]:
     (folder / "folder.csv").mkdir()
     return {
         "latin.csv": r"is not a text file in UTF-8",
-        "objects.npy": r"is not an \.npy file of numbers: Object arrays cannot be loaded",
+        "objects.npy": r"is not an \.npy file of numbers: it holds Python objects, which are not unpickled",
         "complex.npy": r"must hold whole numbers, got complex128",
         "half.npy": r"row 2, column 1: 0\.5 is no whole number from 0 on",
         "number.npy": r"holds no array with an axis for each variable",

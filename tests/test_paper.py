@@ -11,6 +11,7 @@ import pytest
 
 from modgrok import cli
 from modgrok.reproduction import figure1, table1
+from modgrok.reproduction.evidence import sealed
 from modgrok.reproduction.item import Effort, ItemResult, Verdict
 
 PUBLISHED = [(97, 0.007674), (97, 0.007660), (97, 0.007683), (23, 0.009758), (23, 0.009757), (23, 0.010201)]
@@ -35,7 +36,8 @@ def test_the_first_row_of_table1(capsys, tmp_path, monkeypatch):
     assert isinstance(printed["seconds"], float)
     assert (within := re.match(r"errors within (\d+) %", printed["why"]))
     assert printed["measured"]["largest_deviation"] <= int(within[1]) / 100, "what is said is true, not rounded down"
-    assert json.loads((tmp_path / "table1.json").read_text()) == printed
+    stored = json.loads((tmp_path / "table1.json").read_text())
+    assert stored == sealed(printed) and stored.keys() - printed.keys() == {"checksum"}
 
 
 @pytest.mark.slow

@@ -32,8 +32,8 @@ from modgrok.reproduction.item import (
     Verdict,
     cell,
     implementation,
-    read_recorded,
 )
+from modgrok.reproduction.records import read_recorded
 from modgrok.reproduction.registry import ALL, BEYOND, ERRATA, ITEMS, PAPER
 from modgrok.training.bench import Case, bench
 

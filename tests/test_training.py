@@ -235,7 +235,7 @@ def test_settings_outside_their_range_are_refused(setting, text):
 @pytest.mark.parametrize("name", ["width", "learning_rate", "fraction", "steps", "dropout"])
 @pytest.mark.usefixtures("unchecked")
 def test_words_are_no_numbers(name):
-    with pytest.raises(InputError, match=f"{name} must be .*, got half"):
+    with pytest.raises(InputError, match=f"{name} must be .*, got 'half'"):
         TrainConfig("n1 n2", 97, **{name: "half"})
 
 

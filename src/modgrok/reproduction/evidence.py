@@ -72,8 +72,8 @@ def denied_by(made_by: Fingerprint, made: Provenance) -> list[str]:
         "data": made.data_digest,
         "libraries": listed(made.libraries) or None,
     }
-    asked = made_by | {"code": made_by["code"].removesuffix(EDITED)}
-    return [name for name in said if said[name] not in (None, asked[name])]
+    asked = made_by | {"code": made_by.get("code", "").removesuffix(EDITED)}
+    return [name for name in said if said[name] not in (None, asked.get(name))]
 
 
 @lru_cache

@@ -253,10 +253,10 @@ def ask(
     if is_prime(modulus):
         return asked | {MULTIPLICATIVE.name: question(table, modulus - 1, True, hints(True))}, ()
     note = (
-        f"modulo {modulus} = {factors_text(modulus)} the non-zero residues are no group, so the multiplicative family "
-        f"is that of all cyclic groups of order below {modulus} with an absorbing element"
+        f"{modulus} = {factors_text(modulus)} is no prime, so the multiplicative family is that of all cyclic groups "
+        f"of order below {modulus} with an absorbing element"
     )
-    return asked | {MULTIPLICATIVE.name: AnyOrder(table, True, most=modulus - 1)}, (note,) if tree is not None else ()
+    return asked | {MULTIPLICATIVE.name: AnyOrder(table, True, most=modulus - 1)}, (note,)
 
 
 def has_constant_lines(table: Int[np.ndarray, "p ..."]) -> bool:

@@ -37,7 +37,7 @@ def table_inputs(
 def train_count(fraction: float, rows: int) -> int:
     """How many of the rows a fraction gives to training: at least one."""
     if not (isinstance(fraction, (int, float)) and 0 < fraction <= 1):
-        raise InputError(f"fraction must be above 0 and at most 1, got {fraction}; 0.5 trains on half of the table")
+        raise InputError(f"fraction must be above 0 and at most 1, got {fraction!r}; 0.5 trains on half of the table")
     return max(1, round(fraction * rows))
 
 
