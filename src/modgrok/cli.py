@@ -23,6 +23,9 @@ from typing import Any, NoReturn
 from modgrok.base import interrupts
 from modgrok.commands import COMMANDS, EXAMPLES
 
+LONGEST_TOLD = 60
+"""Characters of what is said of an argument that is missing."""
+
 
 class OneLineParser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
@@ -35,7 +38,15 @@ class OneLineParser(argparse.ArgumentParser):
             name, given, choices = wrong.groups()
             if near := get_close_matches(given, re.findall(r"[\w-]+", choices), 1):
                 message = f"{name}: invalid choice: {given!r}; did you mean {near[0]}?"
+        elif wrong := re.fullmatch(r"the following arguments are required: (.+)", message):
+            message = message.replace(wrong[1], ", ".join(map(self.described, wrong[1].split(", "))))
         fail(f"{self.prog}: {message}" if message.endswith("?") else f"{self.prog}: {message}; see {self.prog} --help")
+
+    def described(self, name: str) -> str:
+        """An argument with what may stand there, where that is short: "action (build, list, score)"."""
+        meant = next((each for each in self._actions if name in (each.dest, each.metavar, *each.option_strings)), None)
+        told = "" if meant is None else ", ".join(map(str, meant.choices or ())) or meant.help or ""
+        return f"{name} ({told})" if 0 < len(told) <= LONGEST_TOLD else name
 
 
 class CommandParser(OneLineParser):

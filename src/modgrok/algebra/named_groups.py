@@ -300,7 +300,7 @@ def primary(text: str, whole: str) -> Factor:
             return of_family(family, family.title(numbers), numbers)
     if found := re.fullmatch(r"(?:GF|F)_?\(?([0-9]{1,9})\)?", plain, re.IGNORECASE):
         raise InputError(f"{plain} is a field, not a group; give field={found[1]} (--field {found[1]})")
-    near = get_close_matches(re.sub(r"\d+", "5", plain.upper()), NEAR, 1, 0.5)
+    near = get_close_matches(re.sub(r"\d+", "5", plain.upper()), NEAR, 1, 0.6)
     meant = f"; did you mean {NEAR[near[0]]}?" if near else ";"
     raise InputError(f"unknown group {whole.strip()[:60]!r}{meant} there are {KNOWN_GROUPS}")
 

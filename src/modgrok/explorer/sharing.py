@@ -30,7 +30,7 @@ from modgrok.inspection.order import group_of_word
 from modgrok.inspection.wrapping import wrap
 from modgrok.networks.network import Network
 from modgrok.networks.readers.weight_files import SUFFIXES
-from modgrok.networks.storage import WEIGHTS, is_own_file, load
+from modgrok.networks.storage import WEIGHTS, is_own_file, load, no_such_network
 from modgrok.networks.verification import verify
 from modgrok.training.config import TrainConfig
 from modgrok.training.inspecting import inspect
@@ -134,7 +134,7 @@ def opened(
     path = Path(what) if isinstance(what, (str, Path)) else None
     if path is not None and path.suffix.lower() in SUFFIXES and not (path.exists() and is_own_file(path)):
         if not path.exists():
-            raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one")
+            raise InputError(no_such_network(path))
         if path.suffix.lower() != ".npy" or function is not None:  # an array of whole numbers is a table
             said = None if function is None else read_function(function, mod, group=group, field=field)
             return wrap(path, said, mod=mod if said is None else None)

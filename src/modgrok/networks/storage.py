@@ -99,7 +99,13 @@ def load(path: str | Path) -> Network:
     except OverflowError:
         raise InputError(f"{path} cannot be used: a number in it is out of all bounds") from None
     except FileNotFoundError:
-        raise InputError(f"no such network: {path}; `modgrok compile … --out {path}` makes one") from None
+        raise InputError(no_such_network(path)) from None
+
+
+def no_such_network(path: Path) -> str:
+    return (
+        f"no such network: {path}; give a file that `modgrok compile … --out net.safetensors` wrote, or a run's folder"
+    )
 
 
 def check_no_table(path: Path) -> None:
