@@ -103,7 +103,7 @@ def members(weights: Mapping[str, Any]) -> list[dict[str, Any]]:
 def inputs(facts: TableFacts, model: str) -> Float[np.ndarray, "*row input"]:
     """What a member sees; shares as logits, where small differences near 0 and 1 count."""
     completed, voted, twins, permuted, guess, variety, symmetric, side, fraction = (np.asarray(x, float) for x in facts)
-    columns = (
+    columns: tuple[np.ndarray | float, ...] = (
         *(logit(x) for x in (completed, voted, twins, permuted, guess, fraction)),
         completed,
         voted,
