@@ -18,7 +18,7 @@ from studies.resuming import Parts
 MADE_BY = {"code": "a", "libraries": "jax 1"}
 
 
-DEEP, DEEPER = ('[{"settings": 1, "result": ' + "[" * depth + "]" * depth + "}]" for depth in (900, 100_000))
+DEEP, DEEPER = ('[{"settings": 1, "result": ' + "[" * depth + "]" * depth + "}]" for depth in (1_500, 100_000))
 
 
 @pytest.mark.parametrize("text", ["", "[{", '{"a": 1}', "[1, 2]", '[{"settings": 1}]', DEEP, DEEPER])
