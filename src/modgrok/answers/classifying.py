@@ -25,9 +25,9 @@ from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
 from modgrok.loss_law.share_curve import ShareCurve, share_curve
-from modgrok.networks.proving import own_table
 from modgrok.proofs.proof import NoProof
 from modgrok.recognition.disguise import disguise
+from modgrok.separable.certificates import own_table
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries

@@ -13,10 +13,6 @@ from typing import SupportsIndex
 import jax
 import numpy as np
 
-from modgrok.algebra.fields import Field
-from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
-from modgrok.algebra.structures import Integers
 from modgrok.networks import circuit
 from modgrok.networks.models import Logits, Mlp
 from modgrok.networks.models.mlp import MlpWeights
@@ -24,8 +20,7 @@ from modgrok.networks.network import Network, is_changeable, row_margins
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
-from modgrok.proofs.structures import place_of
-from modgrok.proofs.words import table_of_words
+from modgrok.separable.certificates import own_table
 
 TRIED = 1000
 """Rows on which a network is tried that cannot be proved."""
@@ -95,33 +90,6 @@ def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex |
     if network.modulus != asked:
         raise NoProof(f"the network is modulo {network.modulus}, and {asked} was asked for")
     return Typed((*texts, network.expression), network.modulus, None)
-
-
-def own_table(function: Function, texts: tuple[str, ...] = ()) -> np.ndarray:
-    """What the kernel makes of an expression over a structure, which it knows by its name, or a group by its table.
-
-    What words are worth in a structure of a user's own, that user says; but not under a name that the kernel knows.
-    """
-    structure = function.structure
-    if not isinstance(structure, Group | Field | Integers) and not is_known(structure.words):
-        return function.table
-    given = structure.table if isinstance(structure, Group) and structure.spelling is None else None
-    texts = (*texts, function.source, function.name)
-    return table_of_words(texts, structure.words, function.sizes, given, [*map(number_of, function.variables)])
-
-
-def is_known(words: str) -> bool:
-    """Whether the kernel has a structure that is called so."""
-    try:
-        place_of(words, None)
-    except NoProof:
-        return False
-    return True
-
-
-def number_of(variable: str) -> int:
-    """The number of a variable of an expression: n1 and a are the first."""
-    return int(variable[1:]) if variable[1:].isdecimal() else {"a": 1, "b": 2, "c": 3}.get(variable, 0)
 
 
 def kernel_circuit(network: Network) -> Circuit:

@@ -1,4 +1,5 @@
-"""Verdicts as JSON, what a file must hold so that others can check a claim, and as questions to the kernel.
+"""Verdicts as JSON, what a file must hold so that others can check a claim, and as questions to the kernel; and which
+table the kernel makes of the words of a function.
 
 A tree of a search is written as a list of its nodes, the root first: [branch, [[option, number of the child or null],
 …]]. So places stay whole numbers, which JSON has no keys for, and a deep tree is no deep file. Only the kernel reads it
@@ -13,9 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.algebra.fields import Field
+from modgrok.algebra.function import Function
+from modgrok.algebra.groups import Group
+from modgrok.algebra.structures import Integers
 from modgrok.base.results import plain_object
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
+from modgrok.proofs.structures import place_of
 from modgrok.proofs.verdicts import WORK, gives_table, prove_verdict
+from modgrok.proofs.words import table_of_words
 from modgrok.separable.reductions.groups import Moduli
 from modgrok.separable.verdict import Obstruction, Refutation, Verdict, Witness, family_over
 
@@ -104,3 +111,30 @@ def orders_of(group: int | Moduli) -> Moduli:
     """The orders of the cyclic factors of a group."""
     orders = (group,) if isinstance(group, int | np.integer) else group
     return tuple(int(k) for k in orders if k != 1) or (1,)
+
+
+def own_table(function: Function, texts: tuple[str, ...] = ()) -> np.ndarray:
+    """What the kernel makes of an expression over a structure, which it knows by its name, or a group by its table.
+
+    What words are worth in a structure of a user's own, that user says; but not under a name that the kernel knows.
+    """
+    structure = function.structure
+    if not isinstance(structure, Group | Field | Integers) and not is_known(structure.words):
+        return function.table
+    given = structure.table if isinstance(structure, Group) and structure.spelling is None else None
+    texts = (*texts, function.source, function.name)
+    return table_of_words(texts, structure.words, function.sizes, given, [*map(number_of, function.variables)])
+
+
+def is_known(words: str) -> bool:
+    """Whether the kernel has a structure that is called so."""
+    try:
+        place_of(words, None)
+    except NoProof:
+        return False
+    return True
+
+
+def number_of(variable: str) -> int:
+    """The number of a variable of an expression: n1 and a are the first."""
+    return int(variable[1:]) if variable[1:].isdecimal() else {"a": 1, "b": 2, "c": 3}.get(variable, 0)
