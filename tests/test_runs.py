@@ -18,6 +18,7 @@ import pytest
 
 from modgrok.algebra.function import from_table
 from modgrok.base.errors import InputError
+from modgrok.base.files import read_json, write_json
 from modgrok.networks.storage import load
 from modgrok.networks.verification import verify
 from modgrok.training import run_folder
@@ -159,9 +160,14 @@ def test_a_killed_run_resumes_and_ends_where_an_unbroken_one_ends(unbroken, tmp_
     assert process.returncode == -signal.SIGKILL
     assert not (folder / "weights.safetensors").exists()
     assert columns_of(folder / "metrics.parquet")["step"][-1] == 20
+    said = read_json(folder / "sittings.json")
+    said["provenance"][0]["command"] = "another command"  # the one that was killed is told apart from the one that ends
+    write_json(folder / "sittings.json", said)
     resumed = subprocess.run([sys.executable, "-c", KILLED, folder], stdout=subprocess.PIPE, text=True, check=True)
     assert resumed.stdout.split() == ["30", "40", "50", "60"]
     assert contents(folder) == contents(unbroken[0])
+    assert [each.command for each in load_run(folder).provenance] == ["another command", "a Python session"]
+    assert not (folder / "sittings.json").exists(), "the summary says it now"
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
 from modgrok.training.diagnosis import Diagnosis, diagnose, in_class
 from modgrok.training.inspecting import inspect
-from modgrok.training.run_folder import AGAIN, FILES, METRICS, NEURONS, RESULT, load_config
+from modgrok.training.run_folder import AGAIN, FILES, METRICS, NEURONS, RESULT, SITTINGS, load_config
 from modgrok.training.snapshots import USUAL, Snapshots, snapshots_in
 from modgrok.training.steps import Metrics
 
@@ -274,11 +274,12 @@ def made_in(folder: Path, stored: Mapping[str, Any]) -> Made:
 
 
 def earlier_sittings(folder: Path | None, first_step: int) -> Made:
-    """Where the steps before this sitting come from; unknown where a sitting was killed before it could say so."""
+    """Where the steps before this sitting come from, as the last sitting said, with its checkpoint if it was killed."""
     if folder is None or not first_step:
         return ()
+    said = SITTINGS if (folder / SITTINGS).exists() else RESULT
     try:
-        return made_in(folder, read_object(folder / RESULT, {}, AGAIN))
+        return made_in(folder, read_object(folder / said, {}, AGAIN))
     except DamagedError:
         return (UNKNOWN,)
 
@@ -301,6 +302,7 @@ def write_run(run: Run, folder: Path, *, figure: bool = True) -> None:
     if figure:
         draw_run(run, folder)
     write_json(folder / RESULT, run.to_json())
+    (folder / SITTINGS).unlink(missing_ok=True)
 
 
 def draw_run(run: Run, folder: Path) -> None:

@@ -8,6 +8,7 @@ weights.safetensors     the trained network, in the one format of every modgrok 
 snapshots.safetensors   the network at logarithmically spaced steps
 checkpoint.safetensors  weights, state of the optimiser and metrics at the last checkpoint, replaced whole
 result.json             the summary that the command prints
+sittings.json           where the steps of the checkpoint come from, until the summary says it: a killed run has it
 curves.png, .svg        the figure of the training
 running.json            which process trains it, as long as it does (`modgrok.base.locks`)
 """
@@ -38,12 +39,13 @@ from modgrok.training.config import TrainConfig
 from modgrok.training.settings import REGISTRIES
 from modgrok.training.snapshots import SNAPSHOTS
 
-CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT = (
+CONFIG, METRICS, NEURONS, CHECKPOINT, RESULT, SITTINGS = (
     "config.json",
     "metrics.parquet",
     "neurons.parquet",
     "checkpoint.safetensors",
     "result.json",
+    "sittings.json",
 )
 FUNCTION, FIGURE = "function.npy", "curves.png"
 FILES = (CONFIG, FUNCTION, METRICS, NEURONS, WEIGHTS, SNAPSHOTS, CHECKPOINT, RESULT, FIGURE, "curves.svg")
@@ -139,7 +141,7 @@ def claim(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> None
 
 def empty(folder: Path) -> None:
     """Remove the files of a run, and no others."""
-    for name in FILES:
+    for name in (*FILES, SITTINGS):
         (folder / name).unlink(missing_ok=True)
 
 

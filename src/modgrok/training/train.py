@@ -20,8 +20,9 @@ from modgrok.algebra.groups import GroupLike
 from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_parquet
-from modgrok.base.provenance import merged, provenance
-from modgrok.base.stores import DamagedError, set_aside
+from modgrok.base.provenance import KEY, Made, merged, provenance
+from modgrok.base.results import plain
+from modgrok.base.stores import DamagedError, set_aside, write_object
 from modgrok.networks.losses import Loss
 from modgrok.networks.models import Model
 from modgrok.networks.models.base import on_cpu
@@ -33,7 +34,7 @@ from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.optimisers import Optimiser
 from modgrok.training.run import Run, earlier_sittings, load_run, write_run
-from modgrok.training.run_folder import CHECKPOINT, METRICS, difference, is_finished, load_config, owned
+from modgrok.training.run_folder import CHECKPOINT, METRICS, SITTINGS, difference, is_finished, load_config, owned
 from modgrok.training.settings import SETTINGS, check_names, described, parameters
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, usual_snapshots, write_snapshots
 from modgrok.training.steps import MOST_SEGMENTS
@@ -214,8 +215,13 @@ def sitting(
     before = np.asarray(fresh.neurons().ipr)
     training = fresh if folder is None else last_checkpoint(config, folder, fresh)
     training = training.compiled(0 if one_by_one else config.metrics_every)
-    diary = Diary(config, folder, checkpoint_seconds, training)
     first_step, began = training.step, time.perf_counter()
+    earlier = earlier_sittings(folder, first_step)
+
+    def made() -> Made:
+        return merged(earlier, (provenance(began, {}, "modgrok.training.train"),))
+
+    diary = Diary(config, folder, checkpoint_seconds, training, made)
     lap_step, lap_began = first_step, began
 
     def point_of(training: Training, measured: bool) -> Point:
@@ -263,7 +269,7 @@ def sitting(
         jax.devices()[0].device_kind,
         folder,
         diary.snapshots,
-        provenance=merged(earlier_sittings(folder, first_step), (provenance(began, {}, "modgrok.training.train"),)),
+        provenance=made(),
     )
     if folder is not None:
         diary.checkpoint(folder, training)
@@ -310,8 +316,10 @@ def look_steps(now: int, until: int, speed: float) -> range:
 class Diary:
     """What a training keeps as it goes: snapshots, and in its folder the metrics and a checkpoint now and then."""
 
-    def __init__(self, config: TrainConfig, folder: Path | None, seconds: float, training: Training) -> None:
-        self.config, self.folder, self.seconds = config, folder, seconds
+    def __init__(
+        self, config: TrainConfig, folder: Path | None, seconds: float, training: Training, made: Callable[[], Made]
+    ) -> None:
+        self.config, self.folder, self.seconds, self.made = config, folder, seconds, made
         kept = {} if folder is None or config.snapshots == 0 else snapshots_in(folder)
         self.snapshots: dict[int, Network] = {step: kept[step] for step in kept if step <= training.step}
         usual = usual_snapshots(sum(leaf.nbytes for leaf in jax.tree.leaves(training.params)))  # which take little room
@@ -340,10 +348,11 @@ class Diary:
             self.metrics_at = time.perf_counter()
 
     def checkpoint(self, folder: Path, training: Training) -> None:
-        """All that is needed to go on; snapshots first, as those of later steps than the checkpoint's are dropped."""
+        """All that is needed to go on, the checkpoint last: what is of later steps than it is dropped."""
         if self.unwritten:
             write_snapshots(folder / SNAPSHOTS, self.snapshots)
             self.unwritten = False
+        write_object(folder / SITTINGS, {KEY: plain(self.made())})
         save_checkpoint(self.config, folder / CHECKPOINT, training)
         self.checkpoint_at = time.perf_counter()
 
