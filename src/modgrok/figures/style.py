@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import BytesIO
@@ -15,6 +16,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.mathtext import MathTextParser
 from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterSciNotation
 
 from modgrok.base.files import whole_file
 from modgrok.base.printing import visible
@@ -48,6 +50,25 @@ STYLE: dict[Any, Any] = {
 }
 
 FILE_DPI, SCREEN_DPI = 200, 110
+POWER_OF_TEN = re.compile(r"\$\\mathdefault\{(.*10)\^\{(-?\d+)\}\}\$")
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class PlainPowers(LogFormatterSciNotation):
+    """Powers of ten as plain text, 2×10⁻³: as formulas they take longer than all the rest of a small figure."""
+
+    def format_ticks(self, values: Any) -> list[str]:
+        return [plain_power(text) for text in super().format_ticks(values)]
+
+
+def plain_power(text: str) -> str:
+    r"""A power of ten as matplotlib writes it, without its formula.
+
+    >>> plain_power(r"$\mathdefault{10^{-2}}$"), plain_power(r"$\mathdefault{2\times10^{3}}$"), plain_power("0")
+    ('10⁻²', '2×10³', '0')
+    """
+    found = POWER_OF_TEN.fullmatch(text)
+    return text if found is None else found[1].replace(r"\times", "×") + found[2].translate(RAISED)
 
 
 class Figure(matplotlib.figure.Figure):
@@ -55,6 +76,10 @@ class Figure(matplotlib.figure.Figure):
 
     def draw(self, renderer: Any) -> None:
         with matplotlib.rc_context(STYLE):
+            for axis in (axis for axes in self.axes for axis in (axes.xaxis, axes.yaxis)):
+                for ticks in (axis.major, axis.minor):
+                    if type(ticks.formatter) is LogFormatterSciNotation:
+                        ticks.formatter.__class__ = PlainPowers  # with all that the scale has told it
             for text in self.findobj(Text):
                 make_drawable(text)
             super().draw(renderer)

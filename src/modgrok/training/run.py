@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -303,6 +305,11 @@ def write_run(run: Run, folder: Path, *, figure: bool = True) -> None:
         draw_run(run, folder)
     write_json(folder / RESULT, run.to_json())
     (folder / SITTINGS).unlink(missing_ok=True)
+
+
+def import_figures() -> None:
+    """Import what draws while the first steps are taken, when Python is idle: it takes most of a second."""
+    Thread(target=import_module, args=("modgrok.figures.training",)).start()
 
 
 def draw_run(run: Run, folder: Path) -> None:
