@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 from jaxtyping import Bool, Float
-from scipy.stats import spearmanr
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
@@ -204,7 +203,7 @@ def evaluate(census: Columns) -> LawErrors:
             SettingErrors(
                 **s.label(),
                 tables=int(s.rows.sum()),
-                spearman=float(spearmanr(loss[s.rows], accuracy[s.rows])[0]),
+                spearman=rank_correlation(loss[s.rows], accuracy[s.rows]),
                 error=error(own, accuracy, s.rows),
                 error_one_curve=error(one, accuracy, s.rows),
                 random_unexplained=s.random_odds / (1 + s.random_odds),
@@ -250,6 +249,13 @@ def cross_validated_error(census: Columns, x: Float[np.ndarray, "row"], rows: Bo
 def error(expected: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float:
     """The mean absolute error over some rows."""
     return float(np.abs(expected[rows] - accuracy[rows]).mean())
+
+
+def rank_correlation(x: np.ndarray, y: np.ndarray) -> float:
+    """Spearman's."""
+    from scipy.stats import spearmanr  # which takes most of a second to import
+
+    return float(spearmanr(x, y)[0])
 
 
 def error_if_any(expected: np.ndarray, accuracy: np.ndarray, rows: np.ndarray) -> float | None:

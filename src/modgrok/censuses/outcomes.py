@@ -12,10 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Bool, Float
-from scipy.stats import spearmanr
 
 from modgrok.base.results import Result, percent
-from modgrok.censuses.law_check import Columns, error, last_step, settings_of
+from modgrok.censuses.law_check import Columns, error, last_step, rank_correlation, settings_of
 from modgrok.loss_law.curve import cross_validated
 from modgrok.loss_law.formula import odds
 from modgrok.training.diagnosis import LEARNED
@@ -221,7 +220,7 @@ def evaluate(census: Columns) -> tuple[PredictorError, ...]:
             expected = np.full(len(x), np.nan)
             expected[known] = cross_validated(x[known], accuracy[known], table[known])
             by_group[f"p={setting.modulus} width {setting.width}"] = error(expected, accuracy, known)
-            ranks.append(spearmanr(x[known], accuracy[known])[0] if np.ptp(x[known]) > 0 else 0.0)
+            ranks.append(rank_correlation(x[known], accuracy[known]) if np.ptp(x[known]) > 0 else 0.0)
         if by_group:
             mean, rank = float(np.mean(list(by_group.values()))), float(np.mean(ranks))
             found.append(PredictorError(name, meaning, name not in NEEDS_TRAINING, mean, rank, by_group))
