@@ -25,12 +25,13 @@ from modgrok.networks.readers.asking import (
     ask_array,
     ask_callable,
     ask_module,
+    equals_note,
     is_module,
     sized_by,
 )
 from modgrok.networks.readers.layouts import Said, TensorsByName
 from modgrok.networks.readers.onnx_files import ask_onnx, onnx_file, weights_in
-from modgrok.networks.readers.state_dicts import computing, readings, surest
+from modgrok.networks.readers.state_dicts import computing, led_by_equals, readings, surest
 from modgrok.networks.readers.weight_files import (
     LARGEST_WEIGHTS,
     MOST_FRAMES,
@@ -229,9 +230,8 @@ class Asking:
         alike = [reading for reading in several if f"read as {reading.words}" == self.like]
         reading = surest(alike or several)
         notes = [f"read as {reading.words}"]
-        lengths = {length for tensor in tensors.values() for length in tensor.shape}
-        if reading.model.classes not in lengths and reading.model.classes + 1 in lengths:
-            notes.append(f'class {reading.model.classes}, that of "=", is left out')
+        if reading.equals is not None:
+            notes.append(equals_note(sizes_of(reading.model), *led_by_equals(reading)))
         if self.said.activation is None and hasattr(reading.model, "activation"):
             notes.append("a file of weights does not tell the activation: say it where it is another (--activation)")
         return self.made(reading.model, reading.params, tuple(notes))

@@ -29,6 +29,7 @@ from modgrok.algebra.stored_functions import words_kept
 from modgrok.base.deprecation import Renamed
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_text
+from modgrok.base.fixed import is_fixed
 from modgrok.base.results import Result, field_values, html_table, plain
 from modgrok.base.stores import write_tensors
 from modgrok.networks.circuit import Circuit, single
@@ -88,7 +89,7 @@ class Network(Result):
         if self.proof is None:
             return
         stands = type(self.proof) is Proof and self.proof.about(self.subject, self.words)
-        if not stands or any(map(is_changeable, jax.tree.leaves(self.params))):
+        if not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
     @classmethod
@@ -124,9 +125,12 @@ class Network(Result):
         return self.method == "wrapped" and self.expression == OWN_ANSWERS
 
     @property
-    def words(self) -> tuple[str, int, str | None]:
-        """What a proof of this network must be about, beside its weights."""
-        return self.expression, self.modulus, None if self.function.tree is not None else self.function.digest
+    def words(self) -> tuple[Any, ...]:
+        """What a proof of this network must be about, beside its weights: all that is said of its function."""
+        function, structure = self.function, self.function.structure
+        called = getattr(structure, "words_of_elements", ())
+        values = function.digest if function.tree is None else function.tree
+        return function.source, function.name, function.variables, function.sizes, structure, called, values
 
     @property
     def subject(self) -> tuple[Model, PyTree]:
@@ -330,13 +334,6 @@ CLAIMED_TABLES = ("places", "outputs")
 
 FORMULAS = {"n", "e", "f", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
 """Words of the formulas in a plan."""
-
-
-def is_changeable(weights: object) -> bool:
-    """Whether somebody could change these numbers: in an array that may be written to, or that another one holds."""
-    if isinstance(weights, jax.Array):
-        return False
-    return type(weights) is not np.ndarray or weights.flags.writeable or not weights.flags.owndata
 
 
 def words_in(text: str) -> list[str]:
