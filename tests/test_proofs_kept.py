@@ -15,6 +15,7 @@ from modgrok import cli
 from modgrok.algebra import function as functions
 from modgrok.algebra.function import read_function
 from modgrok.algebra.structures import Structure
+from modgrok.answers.wording import brief
 from modgrok.base.errors import FaultError
 from modgrok.base.stores import write_tensors
 from modgrok.networks.circuit import Circuit, Expert
@@ -24,6 +25,7 @@ from modgrok.networks.network import Network
 from modgrok.networks.proving import prove, proved
 from modgrok.networks.storage import FILE_SAYS, load
 from modgrok.proofs.proof import NoProof, Proof
+from modgrok.separable.checking import CheckedClaim, check, write_certificate
 
 STAMP = "proved right on every input"
 PRODUCTS = np.multiply.outer(np.arange(5), np.arange(5)) % 5
@@ -365,6 +367,42 @@ def test_an_answer_about_another_function_has_no_proof(outside):
 def test_what_an_answer_says_follows_from_what_was_found(outside, field):
     with pytest.raises(TypeError, match="unexpected keyword"):
         replace(outside, **{field: getattr(outside, field)})
+
+
+def test_a_checked_claim_is_proved_by_a_proof_of_it(tmp_path, outside):
+    files = []
+    for answer in (outside, mg.classify("n1 + n2", 7, expect=False)):
+        files.append(tmp_path / f"{len(files)}.json")
+        write_certificate(files[-1], answer.function, [(each.family, each.verdict) for each in answer.families])
+    first, second = map(check, files)
+    assert first.holds and second.holds
+    for change in (
+        lambda: CheckedClaim(first.claims[0].claim, "proved", "it is said"),
+        lambda: replace(second.claims[0], proof=first.claims[0].proof),
+        lambda: replace(first.claims[0], claim=second.claims[0].claim),
+        lambda: replace(first, function=second.function),
+        lambda: replace(second, claims=first.claims),
+    ):
+        with pytest.raises(TypeError, match="proved"):
+            change()
+    assert not replace(first, claims=(replace(first.claims[0], proof=None),)).holds
+
+
+def test_why_a_family_fits_says_who_checked_it(outside):
+    whole = mg.classify("n1 + n2", 5, expect=False)
+    partial = mg.classify(np.where(np.eye(5, dtype=bool), -1, whole.function.table), expect=False)
+    (fits, *_), (rest, *_) = whole.families, outside.families
+    assert brief(fits) == "a witness, checked on every cell"
+    assert brief(partial.found.best) == "a witness, checked on every known cell"
+    assert brief(replace(fits, proof=None)) == "a witness that the kernel has not checked"
+    assert "search alone" in brief(replace(rest, proof=None)) and "search alone" not in brief(rest)
+
+
+def test_a_network_is_called_exact_where_that_is_proved(tmp_path, liar, sums):
+    assert "exact circuit" in repr(sums) and "exact" not in repr(liar)
+    found = mg.load(liar.save(tmp_path / "net.safetensors"))
+    assert "compiled circuit" in repr(found) and "exact" not in found._repr_html_() and found.method == "exact"
+    assert "exact circuit" in repr(proved(mg.load(sums.save(tmp_path / "net.safetensors"))))
 
 
 def test_the_table_of_a_proved_verdict_cannot_be_changed(outside):

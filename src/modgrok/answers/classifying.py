@@ -221,7 +221,7 @@ class Answer(Result):
         return super().to_json() | plain_object(rests_on | {"complexity": told, "predicted": predicted})
 
     def _repr_html_(self) -> str:
-        families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
+        families = {found.family: f"{found.verdict.status}: {wording.brief(found)}" for found in self.families}
         return html_table(families | self.facts(), " ".join(self.answer))
 
 

@@ -120,6 +120,12 @@ class Network(Result):
         return self.function.titled(self.expression)
 
     @property
+    def made(self) -> str:
+        """How it was made, in a word: exact only where that is proved, since a file may say it of any weights."""
+        proved = self.proof is not None and self.proof.holds
+        return "compiled" if self.method == "exact" and not proved else self.method
+
+    @property
     def answers_itself(self) -> bool:
         """Whether nobody says what is right: its function is what it answers, so it cannot be wrong."""
         return self.method == "wrapped" and self.expression == OWN_ANSWERS
@@ -193,7 +199,7 @@ class Network(Result):
 
     def summary(self) -> str:
         size = f", {self.width:,} {'neurons' if self.is_circuit else 'wide'}" if self.width else ""
-        return f"{self.title}, {self.method} {self.model.name}{size}"
+        return f"{self.title}, {self.made} {self.model.name}{size}"
 
     def to_json(self) -> dict[str, Any]:
         """What the network is; its weights are in its file."""
@@ -217,7 +223,7 @@ class Network(Result):
         }
 
     def _repr_html_(self) -> str:
-        facts = {"model": f"{self.method} {self.model.name}", "neurons": f"{self.width:,}"}
+        facts = {"model": f"{self.made} {self.model.name}", "neurons": f"{self.width:,}"}
         facts["weights"] = f"{self.parameters:,} ({self.dtype})"
         for k, expert in enumerate(self.plan, start=1):
             facts[f"expert {k}"] = f"{expert.kind} {self.formula(expert)} ({expert.width} neurons)"

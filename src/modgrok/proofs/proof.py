@@ -93,19 +93,19 @@ class Proof(ProofOf):
 class VerdictProof(ProofOf):
     """That a table is, or is not, of the form that a claim says; `reason` is the kernel's own sentence.
 
-    `subject` is what the claim about the `family` was made of, and `table` what it is about.
+    `claim` is what the kernel has read, `subject` whoever claims it, and `table` what it is about.
     """
 
     in_class: bool
     reason: str
-    family: str = field(default="", repr=False)
+    claim: Any = field(default=None, repr=False)
     subject: object = field(default=None, repr=False)
     table: np.ndarray | None = field(default=None, repr=False)
     _made_by: InitVar[object] = None
 
     def about(self, family: str, subject: object) -> bool:
         """Whether this proof is about this very claim."""
-        return self.family == family and self.subject is subject
+        return self.claim.family == family and self.subject is subject
 
     def about_table(self, table: np.ndarray) -> bool:
         return self.table is table or (self.table is not None and np.array_equal(self.table, table))

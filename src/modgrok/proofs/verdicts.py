@@ -67,9 +67,9 @@ def prove_verdict(table: np.ndarray, value: Any, *, subject: object = None, work
         known = int((table >= 0).sum())
         reason = f"the witness gives all {known:,} {'cells' if known == table.size else 'known cells'}"
         reason += f", and its group is {name}" if name else ""
-        return VerdictProof(True, reason, claim.family, subject, table, _made_by=_KERNEL)
+        return VerdictProof(True, reason, claim, subject, table, _made_by=_KERNEL)
     kind = check_obstruction(table, claim, claim.evidence, budget)
-    return VerdictProof(False, f"{kind}, from the table", claim.family, subject, table, _made_by=_KERNEL)
+    return VerdictProof(False, f"{kind}, from the table", claim, subject, table, _made_by=_KERNEL)
 
 
 def fits_family(table: np.ndarray, claim: Claim) -> None:
