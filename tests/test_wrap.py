@@ -169,3 +169,34 @@ def test_on_how_many_inputs_a_class_that_is_left_out_leads_is_said(of):
     network = mg.wrap(given, "n1 + n2", mod=5, activation="relu" if isinstance(given, dict) else None)
     assert network.model.classes == 5 and mg.verify(network).errors == 0
     assert 'class 5, that of "=", is left out: the network itself answers it on 15 of 25 inputs' in network.notes
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [({"mod": 7}, "n1 \\+ n2 mod 5 has 5 values, and mod 7"), ({"group": "S3"}, "is that of a function"),
+     ({"field": 5}, "is that of a function"), ({"heads": 2}, "leave out heads"),
+     ({"activation": "relu", "equals": 5}, "leave out equals and activation")],
+)  # fmt: skip
+def test_what_is_said_of_a_network_of_ours_is_not_passed_over(said, why, tmp_path):
+    path = mg.compile("n1 + n2", 5).save(tmp_path / "net.safetensors")
+    with pytest.raises(InputError, match=why):
+        mg.wrap(path, **said)
+    assert mg.wrap(path, mod=5).title == "n1 + n2 mod 5"
+
+
+@pytest.mark.parametrize(
+    "function", ["n1 + n2 mod 7", "n1 + n2 mod 4", "n1 mod 5", "n1 + n2 + n3 mod 5", "a b in S3", "n1 + n2 in GF(4)"]
+)
+def test_a_network_of_ours_is_held_against_functions_of_its_sizes_alone(function, tmp_path):
+    path = mg.compile("n1 + n2", 5).save(tmp_path / "net.safetensors")
+    with pytest.raises(InputError, match="25 rows|5 × 5 rows and 5 classes.*give a function of its sizes"):
+        mg.wrap(path, function)
+    assert mg.wrap(path, "n1 n2 mod 5").function.title == "n1 n2 mod 5"
+
+
+def test_a_run_may_be_held_against_another_function(tmp_path):
+    run = mg.train("n1 n2", 5, width=4, steps=3, snapshots=2, out=tmp_path / "run").network
+    found = mg.wrap(tmp_path / "run", "n1 + n2", 5)
+    assert found.title == "n1 + n2 mod 5" and (found.table() == run.table()).all() and not found.snapshots
+    with pytest.raises(InputError, match="has 5 values, and mod 7"):
+        mg.wrap(tmp_path / "run", mod=7)
