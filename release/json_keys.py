@@ -287,6 +287,8 @@ DECOMPILE = {
     "(how many rule out chance; `null` where no number would), `counted` (the inputs that count: fewer than all where "
     "the formula does not read every variable) and `log10_formulas` (how many formulas the family has)",
     "wrong_rows": "numbers of the inputs on which the network differs from the formula",
+    "tied": "on how many inputs its best logits are equal: the first is read as its answer, and is none for `verify`; "
+    "`null` where the logits are too many to be looked at",
     "order": "the order of residues in which its waves are waves: `additive`, `multiplicative`, `witness`, or `group`",
     "waves": "key frequencies, strongest first: `frequency`, `amplitude`, `share` (of the logits' variance), and over "
     "groups `representation` (its kind and degree; `frequency` is then its number)",

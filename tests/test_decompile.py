@@ -166,3 +166,15 @@ def test_weights_that_are_no_numbers_are_refused():
     expert = Expert(embed, network.circuit.experts[0].readout, 2)
     with pytest.raises(InputError, match="not finite"):
         mg.decompile(replace(network, params=single(expert)))
+
+
+def test_equal_logits_are_no_answer():
+    """The first of the largest is always right, and on 20 of 25 inputs it is not alone."""
+    logits = np.eye(5)[np.add.outer(np.arange(5), np.arange(5)) % 5]
+    logits[..., 4] = 1
+    network = mg.wrap(logits, "n1 + n2", mod=5)
+    found = mg.decompile(network)
+    assert mg.verify(network).errors == found.tied == found.to_json()["tied"] == 20
+    assert "on 20 inputs they are equal, which is no answer" in found.paragraph() and "20" in found.summary()
+    alone = mg.decompile(mg.wrap(logits + np.eye(5)[np.argmax(logits, axis=2)], "n1 + n2", mod=5))
+    assert alone.tied == 0 and "equal" not in alone.paragraph()

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import compile
 from modgrok.explorer import censuses, dropped, functions, network_answers, papers, settings, views
@@ -345,3 +346,14 @@ def test_a_dropped_file_of_too_large_a_modulus_or_of_no_network_gets_a_sentence_
     with pytest.raises(InputError, match=r"^theirs.npy cannot be read: .*shape") as error:
         dropped.dropped(sent(tmp_path, np.zeros((4, 5), np.float32)))
     assert str(tmp_path) not in str(error.value)
+
+
+def test_a_function_is_not_called_by_the_name_that_somebody_else_gave_it():
+    table = read_function(np.add.outer(np.arange(5), np.arange(5)) % 5)
+    theirs = replace(table, name="secret.csv", source="secret.csv", variables=("salary", "age"))
+    ours = read_function("n1 + n2", 5)
+    assert theirs == ours
+    assert network_answers.compiled(theirs, "exact", ()).network.title.startswith("secret.csv")
+    found = network_answers.compiled(ours, "exact", ()).network
+    assert (found.title, found.variables) == ("n1 + n2 mod 5", ["n1", "n2"])
+    assert network_answers.compiled(ours, "exact", ()).network is found

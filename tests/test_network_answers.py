@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import product
 
 import jax
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import modgrok as mg
+from modgrok import cli
 from modgrok.base.errors import InputError
 from modgrok.networks import network as module
 from modgrok.networks.models import MODELS
@@ -187,3 +189,20 @@ def test_statistics_of_batch_normalisation_are_in_the_file(normalised):
     np.testing.assert_array_equal(loaded(rows), normalised.network(rows))
     alone = [loaded(row) for row in rows]
     np.testing.assert_allclose(alone, loaded(rows), rtol=1e-5, atol=1e-6, err_msg="a row does not see the others")
+
+
+def test_inputs_without_an_answer_are_unknown_cells(tmp_path, capsys):
+    """Equal logits, and no numbers, are no answers: a network of nothing else computes no constant."""
+    network = mg.compile("n1 + n2", 5)
+    for change in (np.zeros_like, lambda weights: np.full_like(weights, np.nan)):
+        path = replace(network, params=jax.tree.map(change, network.params)).save(tmp_path / "net.safetensors")
+        with pytest.raises(SystemExit, match="2"):
+            cli.main(["classify", "--network", str(path)])
+        assert "has no answer on any input" in capsys.readouterr().err
+        assert cli.main(["share", str(path), "--out", str(tmp_path / "page.html"), "--overwrite"]) == 0
+        assert "wrong on 25 of 25 inputs" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    logits = np.eye(5)[np.add.outer(np.arange(5), np.arange(5)) % 5]
+    logits[0, 0] = 1
+    np.save(tmp_path / "logits.npy", logits)
+    assert cli.main(["classify", "--network", str(tmp_path / "logits.npy"), "--no-probe"]) == 0
+    assert "agrees in its 24 known cells" in " ".join(capsys.readouterr().out.split())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import fields, replace
 
 import jax
@@ -13,6 +15,7 @@ from modgrok import cli
 from modgrok.algebra import function as functions
 from modgrok.algebra.function import read_function
 from modgrok.algebra.structures import Structure
+from modgrok.answers.wording import brief
 from modgrok.base.errors import FaultError
 from modgrok.base.stores import write_tensors
 from modgrok.networks.circuit import Circuit, Expert
@@ -22,6 +25,7 @@ from modgrok.networks.network import Network
 from modgrok.networks.proving import prove, proved
 from modgrok.networks.storage import FILE_SAYS, load
 from modgrok.proofs.proof import NoProof, Proof
+from modgrok.separable.checking import CheckedClaim, check, write_certificate
 
 STAMP = "proved right on every input"
 PRODUCTS = np.multiply.outer(np.arange(5), np.arange(5)) % 5
@@ -129,7 +133,70 @@ def test_experts_in_a_list_prove_nothing(sums):
     assert found.proof is None and "not kept as those" in found.unproved
 
 
+def test_what_was_proved_cannot_be_made_writeable_again(sums):
+    for held in (*jax.tree.leaves(sums.params), sums.function.table, mg.table("n1 n2", 5)):
+        with pytest.raises(ValueError, match="WRITEABLE"):
+            held.flags.writeable = True
+
+
+def test_arrays_of_jax_may_be_views_of_what_somebody_else_holds(sums):
+    """What `jax.device_put` gives changes with the NumPy array behind it, where its memory lies well."""
+    on_device = jax.tree.map(jax.device_put, sums.params)
+    assert replace(sums, params=on_device).proof is None
+    network = proved(replace(sums, params=on_device))
+    assert network.proof.holds and all(type(leaf) is np.ndarray for leaf in jax.tree.leaves(network.params))
+
+
+@pytest.mark.usefixtures("unchecked")
+@pytest.mark.parametrize("kept", [lambda wires: [*map(list, wires)], lambda wires: tuple(map(list, wires))])
+def test_wires_that_can_be_laid_otherwise_prove_nothing(sums, kept):
+    network = proved(replace(sums, params=replace(sums.params, wires=kept(sums.params.wires))))
+    assert network.proof is None and "not kept as those" in network.unproved
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_power_that_can_be_raised_proves_nothing(sums):
+    (expert,) = sums.params.experts
+    network = proved(replace(sums, params=replace(sums.params, experts=(replace(expert, power=np.array(2)),))))
+    assert network.proof is None and "not kept as those" in network.unproved
+
+
 # ------------------------------------------------------------------------------------------ another function
+
+
+def test_inputs_that_are_named_in_another_order_are_not_those_of_the_proof():
+    network = mg.compile("n1 - n2", 5)
+    turned = replace(network, function=replace(network.function, variables=("n2", "n1")))
+    assert turned.proof is None and "not the variables" in proved(turned).unproved
+    word = mg.compile("a b", group="S3")
+    assert proved(replace(word, function=replace(word.function, variables=("b", "a")))).proof is None
+
+
+@pytest.mark.parametrize("change", ["name", "tree"])
+def test_a_function_that_is_typed_and_shown_or_computed_otherwise_is_not_proved(sums, change):
+    other = read_function("n1 n2", 5)
+    changed = replace(sums, function=replace(sums.function, **{change: getattr(other, change)}))
+    assert changed.proof is None
+    assert "not the same function" in proved(changed).unproved
+
+
+def test_elements_that_are_called_otherwise_are_not_those_of_the_group():
+    network = mg.compile("a b", group="S3")
+    group = network.function.structure
+    names = (*group.words_of_elements[:1], *group.words_of_elements[:0:-1])
+    renamed = replace(network.function, structure=replace(group, words_of_elements=names))
+    assert replace(network, function=renamed).proof is None
+    assert "other names" in proved(replace(network, function=renamed)).unproved
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_copy_of_a_function_is_no_other_one_under_its_digest(copied):
+    function = read_function(PRODUCTS)
+    assert function.digest
+    same = copied(function)
+    assert same == function
+    with pytest.raises(ValueError, match="read-only"):
+        same.table[1, 1] = 3
 
 
 def test_what_was_proved_of_a_table_cannot_be_changed():
@@ -256,6 +323,91 @@ def test_a_verdict_is_proved_of_the_words_and_not_of_a_table_that_was_made_of_th
     found = mg.classify(text, **place, expect=False)
     assert not any(family.proof for family in found.families) and "proved" not in found.answer[0]
     assert found.verdict == "in-class" or "the kernel proves nothing" in " ".join(found.notes)
+
+
+QUADRATIC = "n1^2 + n1 n2 + n2^2"
+
+
+def says_proved(answer) -> bool:
+    told = (*answer.answer, answer.summary(), answer.explain(), answer._repr_html_())
+    return any("proved" in text for text in told) or any(each["proved"] for each in answer.to_json()["families"])
+
+
+@pytest.fixture(scope="module")
+def outside():
+    answer = mg.classify(QUADRATIC, 7, expect=False)
+    assert answer.verdict == "not-in-class" and says_proved(answer)
+    return answer
+
+
+def test_a_proof_of_one_verdict_is_not_one_of_another(outside):
+    family = outside.families[0]
+    assert replace(family).proof is family.proof
+    for other in (
+        {"family": "multiplicative"},
+        {"verdict": replace(family.verdict, group_order=8)},
+        {"verdict": replace(family.verdict, status="in-class")},
+        {"verdict": mg.classify("n1 + n2", 7, expect=False).families[0].verdict},
+    ):
+        assert replace(family, **other).proof is None
+
+
+def test_an_answer_about_another_function_has_no_proof(outside):
+    for other in (read_function("n1 + n2", 7), read_function(QUADRATIC, 11), read_function(np.eye(7, dtype=int))):
+        answer = replace(outside, function=other)
+        assert not says_proved(answer) and other.title in answer.answer[0]
+        assert "another table" in " ".join(answer.notes)
+    named = replace(outside.function, name="n1 + n2", source="n1 + n2")
+    assert not says_proved(replace(outside, function=named))
+    again = replace(outside, function=read_function(f"{QUADRATIC} mod 7"))
+    assert says_proved(again) and again.answer[0] == outside.answer[0]
+
+
+@pytest.mark.parametrize("field", ["verdict", "family", "families", "witness", "answer", "expression"])
+def test_what_an_answer_says_follows_from_what_was_found(outside, field):
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        replace(outside, **{field: getattr(outside, field)})
+
+
+def test_a_checked_claim_is_proved_by_a_proof_of_it(tmp_path, outside):
+    files = []
+    for answer in (outside, mg.classify("n1 + n2", 7, expect=False)):
+        files.append(tmp_path / f"{len(files)}.json")
+        write_certificate(files[-1], answer.function, [(each.family, each.verdict) for each in answer.families])
+    first, second = map(check, files)
+    assert first.holds and second.holds
+    for change in (
+        lambda: CheckedClaim(first.claims[0].claim, "proved", "it is said"),
+        lambda: replace(second.claims[0], proof=first.claims[0].proof),
+        lambda: replace(first.claims[0], claim=second.claims[0].claim),
+        lambda: replace(first, function=second.function),
+        lambda: replace(second, claims=first.claims),
+    ):
+        with pytest.raises(TypeError, match="proved"):
+            change()
+    assert not replace(first, claims=(replace(first.claims[0], proof=None),)).holds
+
+
+def test_why_a_family_fits_says_who_checked_it(outside):
+    whole = mg.classify("n1 + n2", 5, expect=False)
+    partial = mg.classify(np.where(np.eye(5, dtype=bool), -1, whole.function.table), expect=False)
+    (fits, *_), (rest, *_) = whole.families, outside.families
+    assert brief(fits) == "a witness, checked on every cell"
+    assert brief(partial.found.best) == "a witness, checked on every known cell"
+    assert brief(replace(fits, proof=None)) == "a witness that the kernel has not checked"
+    assert "search alone" in brief(replace(rest, proof=None)) and "search alone" not in brief(rest)
+
+
+def test_a_network_is_called_exact_where_that_is_proved(tmp_path, liar, sums):
+    assert "exact circuit" in repr(sums) and "exact" not in repr(liar)
+    found = mg.load(liar.save(tmp_path / "net.safetensors"))
+    assert "compiled circuit" in repr(found) and "exact" not in found._repr_html_() and found.method == "exact"
+    assert "exact circuit" in repr(proved(mg.load(sums.save(tmp_path / "net.safetensors"))))
+
+
+def test_the_table_of_a_proved_verdict_cannot_be_changed(outside):
+    with pytest.raises(ValueError, match="read-only"):
+        outside.families[0].proof.table[0, 0] = 3
 
 
 def test_what_has_no_right_answer_is_not_proved_right():

@@ -21,7 +21,7 @@ import pytest
 from modgrok.algebra.function import from_table
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
-from modgrok.networks.storage import load
+from modgrok.networks.storage import WEIGHTS, load
 from modgrok.networks.verification import verify
 from modgrok.training import run_folder
 from modgrok.training.checkpoints import COLUMNS
@@ -420,3 +420,11 @@ def test_a_run_on_a_table_with_a_name_of_several_words_is_loaded(tmp_path):
     run = load_run(tmp_path / "run")
     assert run.config.expression == "my own sums" and run.network.expression == "table 'my own sums'"
     assert resume(tmp_path / "run", steps=3).step == 3
+
+
+def test_a_run_whose_network_is_of_another_modulus_is_refused(tmp_path):
+    train("n1 n2", 5, width=4, steps=1, out=tmp_path / "run")
+    train("n1 n2", 7, width=4, steps=1, out=tmp_path / "other")
+    (tmp_path / "run" / WEIGHTS).write_bytes((tmp_path / "other" / WEIGHTS).read_bytes())
+    with pytest.raises(InputError, match="network of another n1 n2 mod 7"):
+        load_run(tmp_path / "run")

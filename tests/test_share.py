@@ -15,9 +15,11 @@ import pytest
 
 import modgrok as mg
 from modgrok import cli
+from modgrok.algebra.function import read_function
 from modgrok.commands import train as train_command
 from modgrok.explorer import bundle
 from modgrok.explorer.sharing import network_again, page_of, run_again, share
+from modgrok.networks import verification
 
 SMALL = {"width": 12, "steps": 40, "snapshots": 5}
 KINDS = {
@@ -232,3 +234,18 @@ def test_the_story_says_that_all_is_learned_by_heart_only_where_it_is():
     improving = mg.train("n1 n2", 17, width=128, steps=200)
     assert improving.memorised_at is not None and improving.outcome not in ("memorised", "grokked")
     assert "by heart, and after 200 steps, of the 145 cells" in page_of(improving)[0]["about"]
+
+
+def test_a_page_says_of_a_network_what_was_found_and_not_what_its_file_says(tmp_path, monkeypatch):
+    network = mg.compile("n1 + n2", 5)
+    assert "neurons for n1 + n2 mod 5." in page_of(network)[0]["about"]
+    assert "It is proved right on every input: 25 of them." in page_of(network)[0]["about"]
+    liar = replace(network, function=read_function("n1 n2", 5))
+    about = page_of(mg.load(liar.save(tmp_path / "net.safetensors")))[0]["about"]
+    assert "It is wrong on 21 of 25 inputs." in about and "given as" in about and "computes" not in about
+    monkeypatch.setattr(verification, "LARGEST_PROVED", 10)  # no input is computed where all are proved
+    assert "It is proved right on every input: 25 of them." in page_of(network)[0]["about"]
+    divided = mg.compile("n1/n2", 5)
+    assert "It is proved right on every input whose answer is known: 20 of them." in page_of(divided)[0]["about"]
+    trained = mg.train("n1 + n2", 5, model="transformer", heads=2, width=8, steps=1).network
+    assert "proved" not in page_of(trained)[0]["about"]

@@ -13,9 +13,10 @@ from latex import to_latex
 
 import modgrok as mg
 from modgrok.algebra.expression import parse, parse_any
-from modgrok.algebra.function import Function, from_expression
+from modgrok.algebra.function import Function, from_expression, read_function
 from modgrok.algebra.stored_functions import function_from, structure_from, words_kept
 from modgrok.algebra.trees import is_polynomial, to_text
+from modgrok.base.errors import InputError
 from modgrok.base.results import json_text
 from modgrok.base.stores import open_tensors, write_tensors
 from modgrok.networks.network import FUNCTION, Network
@@ -303,3 +304,16 @@ def test_what_files_keep_is_plain_json_and_enough():
         about = words_kept(function)
         again = function_from(about, function.table, function.values, function.name, function.variables, "it")
         assert again == function and json_text(about)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("n1 if n1 < 7 else n2", "got 7 .*'<', which is 0 mod 7"), ("n1 if -1 < n1 else n2", "got -1 .*is 6 mod 7"),
+     ("n1 if 9 odd else n2", "got 9 .*'odd', which is 2"), ("n1 if n1 >= 100 else n2", "got 100 .*from 0 to 6")],
+)  # fmt: skip
+def test_a_number_that_is_another_residue_is_not_compared(text, said):
+    """n1 < 7 holds for every residue modulo 7, if 7 is not 0 there."""
+    with pytest.raises(InputError, match=said):
+        read_function(text, 7)
+    assert read_function("n1 if n1 = 7 else n2", 7).table.tolist()[0] == [0] * 7
+    assert read_function("n1 if n1 <= 6 else n2", 7).table.tolist()[3] == [3] * 7

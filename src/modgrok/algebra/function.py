@@ -39,7 +39,8 @@ from modgrok.algebra.structures import Integers, Structure
 from modgrok.algebra.table_files import SUFFIXES, read_table
 from modgrok.algebra.trees import Tree, filled, is_polynomial, to_text, variables
 from modgrok.base.errors import InputError
-from modgrok.base.results import Result, json_text
+from modgrok.base.fixed import fixed
+from modgrok.base.results import Result, field_values, json_text
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +71,11 @@ class Function(Result):
         if self.tree is not None and not plain:
             raise InputError(f"{self.name} {self.structure.words} is known by its values; make it by from_expression")
         if self.given is not None:
-            object.__setattr__(self, "given", unchangeable(self.given))
+            object.__setattr__(self, "given", fixed(self.given))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copies are made anew: their tables cannot be changed either, and have digests of their own."""
+        return type(self), tuple(field_values(self).values())
 
     @property
     def expression(self) -> str | None:
@@ -107,7 +112,7 @@ class Function(Result):
         if self.tree is None:
             assert self.given is not None
             return self.given
-        return unchangeable(value_table(self.tree, self.structure, self.indices))
+        return fixed(value_table(self.tree, self.structure, self.indices))
 
     @property
     def indices(self) -> tuple[int, ...]:
@@ -209,13 +214,6 @@ class Function(Result):
             )
         axes = filled(self.indices, at_least)
         return replace(self, variables=tuple(f"n{k}" for k in axes), sizes=(self.values,) * at_least)
-
-
-def unchangeable(table: Int[np.ndarray, "..."]) -> Int[np.ndarray, "..."]:
-    """A table that nobody can change: what is known of a function, and proved, is of these values."""
-    own = table if table.flags.owndata and not table.flags.writeable else np.array(table)
-    own.flags.writeable = False
-    return own
 
 
 FunctionLike: TypeAlias = str | Path | np.ndarray | Sequence[Any] | Callable[..., Any] | Function

@@ -107,11 +107,25 @@ def _chosen(tree: trees.Conditional, of: Callable[[Tree], Residues], structure: 
         raise InputError(
             f"elements {structure.words} have no order, got a condition with '{tree.relation}'; use = or !="
         )
+    for side in (tree.left, tree.right):
+        check_comparable(side, tree.relation, structure)
     left = of(tree.left)
     right = left if tree.right is None else of(tree.right)
     then, otherwise = of(tree.then), of(tree.otherwise)
     chosen = np.where(RELATIONS[tree.relation](left, right), then, otherwise)
     return np.where(np.less(left, 0) | np.less(right, 0), UNDEFINED, chosen)
+
+
+def check_comparable(side: Tree | None, relation: str, structure: Structure) -> None:
+    """An `InputError` for 97 or -1 beside < modulo 97, where they are 0 and 96: nobody who writes them means that."""
+    operand = side.operand if isinstance(side, trees.Negation) else side
+    if relation not in ("=", "!=") and isinstance(operand, trees.Integer):
+        number = operand.value if operand is side else -operand.value
+        if not 0 <= number < structure.order:
+            raise InputError(
+                f"{structure.elements} are compared as numbers, got {number} in a condition with '{relation}', which "
+                f"is {number % structure.order} {structure.words}; write a number from 0 to {structure.order - 1}"
+            )
 
 
 def value_table(tree: Tree, structure: Structure | int, over: Sequence[int] | None = None) -> Int[np.ndarray, "p ..."]:

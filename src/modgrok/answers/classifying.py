@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
 from modgrok.loss_law.share_curve import ShareCurve, share_curve
 from modgrok.proofs.proof import NoProof
-from modgrok.recognition.disguise import disguise
+from modgrok.recognition.disguise import Disguise, disguise
 from modgrok.separable.certificates import own_table
 from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
@@ -51,38 +52,96 @@ class Answer(Result):
     """What is known about a function; `expression` is None for one that was given as a table, and `modulus` for one
     whose variables and values differ in number.
 
-    `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction` (a proof), or "unknown"; `families`
-    has the verdict on each family that was tried. `closed_form` is the sum or product behind it, where it has a short
-    one, and `group_facts` describes the group where it is a product in one. `redundancy` is the share of test cells
-    with a twin in the training part, `symmetries` what shifts and scalings do to a table modulo m of two variables and
-    128 × 128 cells at most. `outlook` decides what to expect of a network, a `model`, that trains on `fraction` of the
-    table: `expected` is its test accuracy, `enough` the share of the table from which on half of all trainings grok,
-    for a function in the class, and `curve` what is expected at other shares, where that was asked. `answer` says it
-    all in a few sentences, `explain()` in full.
+    `verdict` is "in-class" with a `witness`, "not-in-class" with an `obstruction`, or "unknown"; `families` has the
+    verdict on each family that was tried, with the kernel's proof if it proved it of this very function; all of it was
+    `found` out together. `closed_form` is the sum or product behind it, where it has a short one, and `group_facts`
+    describes the group where it is a product in one. `redundancy` is the share of test cells with a twin in the
+    training part, `symmetries` what shifts and scalings do to a table modulo m of two variables and 128 × 128 cells at
+    most. `outlook` decides what to expect of a network, a `model`, that trains on `fraction` of the table: `expected`
+    is its test accuracy, `enough` the share of the table from which on half of all trainings grok, for a function in
+    the class, and `curve` what is expected at other shares, where that was asked. `answer` says it all in a few
+    sentences, `explain()` in full.
     """
 
-    answer: tuple[str, str]
-
-    expression: str | None
-    variables: tuple[str, ...]
-    modulus: int | None
     function: Function
-    verdict: Status
-    family: str | None
-    group_order: int | None
-    witness: Witness | None
-    obstruction: Obstruction | None
-    families: tuple[FamilyVerdict, ...]
-    closed_form: str | None
+    found: Classification
+    closed: Disguise | None
     group_facts: GroupFacts | None
     symmetries: Symmetries | None
-    fraction: float
-    model: str
-    redundancy: float
     complexity: Complexity | None
     outlook: Outlook
-    notes: tuple[str, ...]
+    model: str
     seconds: float
+    told = (
+        *("answer", "expression", "variables", "modulus", "function", "verdict", "family", "group_order", "witness"),
+        *("obstruction", "families", "closed_form", "group_facts", "symmetries", "fraction", "model", "redundancy"),
+        *("complexity", "outlook", "notes", "seconds"),
+    )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "found", as_the_kernel_reads(self.function, self.found))
+
+    @cached_property
+    def answer(self) -> tuple[str, str]:
+        """What the function is, and what to expect of a network."""
+        asked = self.function
+        known = None if asked.known is None else asked.known_cells
+        constant = bool(np.ptp(asked.table[asked.table >= 0]) == 0)
+        is_said = wording.what_it_is(self.found, self.closed, known, asked.expression, constant)
+        return f"{asked.title} {is_said}{wording.beyond_its_variables(asked)}.", self.outlook.text
+
+    @property
+    def expression(self) -> str | None:
+        return self.function.expression
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        return self.function.variables
+
+    @property
+    def modulus(self) -> int | None:
+        return self.function.modulus
+
+    @property
+    def verdict(self) -> Status:
+        return self.found.status
+
+    @property
+    def family(self) -> str | None:
+        return self.found.family
+
+    @property
+    def group_order(self) -> int | None:
+        return self.found.group_order
+
+    @property
+    def witness(self) -> Witness | None:
+        return self.found.witness
+
+    @property
+    def obstruction(self) -> Obstruction | None:
+        return self.found.obstruction
+
+    @property
+    def families(self) -> tuple[FamilyVerdict, ...]:
+        return self.found.families
+
+    @property
+    def closed_form(self) -> str | None:
+        return None if self.closed is None else str(self.closed)
+
+    @property
+    def fraction(self) -> float:
+        return self.found.fraction
+
+    @property
+    def redundancy(self) -> float:
+        return self.found.redundancy
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        residues = isinstance(self.function.structure, Integers)
+        return self.found.notes if residues or self.verdict != "in-class" else ()
 
     @property
     def expected(self) -> Expectation:
@@ -162,7 +221,7 @@ class Answer(Result):
         return super().to_json() | plain_object(rests_on | {"complexity": told, "predicted": predicted})
 
     def _repr_html_(self) -> str:
-        families = {found.family: f"{found.verdict.status}: {wording.brief(found.verdict)}" for found in self.families}
+        families = {found.family: f"{found.verdict.status}: {wording.brief(found)}" for found in self.families}
         return html_table(families | self.facts(), " ".join(self.answer))
 
 
@@ -218,7 +277,6 @@ def classify(
         raise InputError(f"what to expect is known of the models {', '.join(MODEL_NAMES)}, got {model!r}")
     asked = read_function(function, mod, group=group, field=field, at_least=2)
     found = classify_table(asked.table, asked.modulus, tree=asked.tree, fraction=fraction, effort=effort)
-    found = as_the_kernel_reads(asked, found)
     whole, residues = asked.known is None, isinstance(asked.structure, Integers)
     small = whole and asked.table.ndim == 2 and asked.table.size <= LARGEST_SYMMETRIC
     symmetric = symmetries(asked.table, asked.modulus) if small and residues else None
@@ -228,8 +286,6 @@ def classify(
     closed = None
     if found.witness is not None and found.witness.cyclic and asked.modulus is not None:
         closed = disguise(found.witness, asked.indices, asked.modulus)
-    known = None if whole else asked.known_cells
-    constant = np.ptp(asked.table[asked.table >= 0]) == 0
     share = enough(asked.table, asked.modulus, found) if model == "power" else None
     shares = share_curve(asked.table, asked.modulus, model, progress=progress) if curve else None
     ahead = outlook(expected, share, fraction, curve=shares, whole=whole)
@@ -240,40 +296,33 @@ def classify(
     if probe:
         trained = probe_function(asked, fraction=fraction, model=model, progress=progress)
         ahead = outlook(expected, share, fraction, trained, shares, whole=whole)
-    is_said = wording.what_it_is(found, closed, known, asked.expression, bool(constant))
     return Answer(
-        answer=(f"{asked.title} {is_said}{wording.beyond_its_variables(asked)}.", ahead.text),
-        expression=asked.expression,
-        variables=asked.variables,
-        modulus=asked.modulus,
-        function=asked,
-        verdict=found.status,
-        family=found.family,
-        group_order=found.group_order,
-        witness=found.witness,
-        obstruction=found.obstruction,
-        families=found.families,
-        closed_form=None if closed is None else str(closed),
+        asked,
+        found,
+        closed,
         group_facts=facts_of(found.witness),
         symmetries=symmetric,
-        fraction=fraction,
-        model=model,
-        redundancy=found.redundancy,
         complexity=measured(asked) if measure else None,
         outlook=ahead,
-        notes=found.notes if residues or found.status != "in-class" else (),
+        model=model,
         seconds=time.perf_counter() - started,
     )
 
 
 def as_the_kernel_reads(function: Function, found: Classification) -> Classification:
-    """What was found out, with proofs where the table is given, or is what the kernel itself makes of the words."""
-    if function.tree is None and function.written is None:
+    """What was found out, with proofs that are about this table, where it is what the kernel itself makes of the
+    words."""
+    if not any(each.proof for each in found.families):
         return found
-    try:
-        why = "" if np.array_equal(own_table(function), function.table) else "it finds other values: please report this"
-    except NoProof as reason:
-        why = str(reason)
+    why = ""
+    if not all(each.proof is None or each.proof.about_table(function.table) for each in found.families):
+        why = "it was asked about another table"
+    elif function.tree is not None or function.written is not None:
+        try:
+            same = np.array_equal(own_table(function), function.table)
+            why = "" if same else "it finds other values: please report this"
+        except NoProof as reason:
+            why = str(reason)
     if not why:
         return found
     unproved = tuple(replace(each, proof=None) for each in found.families)

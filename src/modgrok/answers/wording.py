@@ -116,13 +116,18 @@ def why_no_group(verdict: Verdict) -> str:
     return f"rows {rows} and columns {columns} break the quadrangle rule"
 
 
-def brief(verdict: Verdict) -> str:
-    """Why a family fits or not, in a few words; the proof says it in full."""
-    if verdict.witness is not None:
-        return "a witness, checked on every cell"
-    if verdict.obstruction is None:
+def brief(found: FamilyVerdict) -> str:
+    """Why a family fits or not, in a few words, and by whom it was checked; the proof says it in full."""
+    verdict, proof = found.verdict, found.proof
+    if verdict.status == "unknown":
         return "no witness and no proof with this effort"
-    return REASONS.get(verdict.obstruction.kind, f"a proof by {verdict.obstruction.kind}")
+    if verdict.obstruction is None:
+        known = "" if proof is None or proof.table is None or (proof.table >= 0).all() else "known "
+        return (
+            "a witness that the kernel has not checked" if proof is None else f"a witness, checked on every {known}cell"
+        )
+    kind = verdict.obstruction.kind
+    return REASONS.get(kind, f"a refutation by {kind}") + (" (by the search alone)" if proof is None else "")
 
 
 def structure(symmetries: Symmetries, names: tuple[str, ...]) -> str:

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from modgrok.algebra.function import Function, from_table, read_function
 from modgrok.algebra.groups import group
+from modgrok.algebra.polynomial import LARGEST_TABLE
 from modgrok.answers.classifying import Answer, classify
 from modgrok.answers.wording import brief
 from modgrok.base.errors import InputError
@@ -19,6 +20,7 @@ from modgrok.base.progress import line_every_few_seconds, progress_bar
 from modgrok.commands.common import add_function, given_function, structure_given
 from modgrok.inspection.wrapping import wrap
 from modgrok.loss_law.from_table import MODEL_NAMES
+from modgrok.networks.predicting import answered_table
 from modgrok.networks.storage import is_own_file, load
 from modgrok.separable.checking import write_certificate
 from modgrok.separable.classification import FamilyVerdict
@@ -105,13 +107,18 @@ def run(args: argparse.Namespace, console: Console) -> Answer:
 
 
 def answered(args: argparse.Namespace) -> Function:
-    """The table of a network's answers, modgrok's own or of other people."""
+    """The table of a network's answers, modgrok's own or of other people; unknown where it has none."""
     if args.expression is not None or args.table is not None:
         raise InputError("classify needs one function: an expression, --table or --network, got several")
     path: Path = args.network
     own = path.is_dir() or is_own_file(path)
     network = load(path) if own and args.mod is None else wrap(path, mod=args.mod)
-    return from_table(network.table(), network.model.classes, path.name, tuple(network.variables))
+    if network.rows > LARGEST_TABLE:
+        raise InputError(f"{path} has a table of {network.rows:,} cells, above the limit of {LARGEST_TABLE:,}")
+    answers = answered_table(network)
+    if answers.max() < 0:
+        raise InputError(f"{path} has no answer on any input: its best logits are equal, or no numbers; train it again")
+    return from_table(answers, network.model.classes, path.name, tuple(network.variables))
 
 
 def show(answer: Answer, console: Console, args: argparse.Namespace) -> None:
@@ -144,7 +151,7 @@ def families_table(families: tuple[FamilyVerdict, ...]) -> Table:
     table = Table("family", "group", "verdict", "why", box=None, pad_edge=False, header_style="bold")
     for found in families:
         verdict = found.verdict
-        table.add_row(found.family, in_symbols(verdict.group), verdict.status, brief(verdict))
+        table.add_row(found.family, in_symbols(verdict.group), verdict.status, brief(found))
     return table
 
 

@@ -33,6 +33,6 @@ def csv_rows(result: CheckedNetwork) -> list[dict[str, Any]]:
 
 def show(result: CheckedNetwork, console: Console, args: argparse.Namespace) -> None:
     network = result.network
-    heading(console, network.title, f", {network.method} {network.model.name}: {result.verification.verdict}")
+    heading(console, network.title, f", {network.made} {network.model.name}: {result.verification.verdict}")
     say_how_read(console, network)
     console.print(facts_table(result.verification.facts()))

@@ -83,7 +83,7 @@ def lens_of(network: Network) -> Lens:
     if network.is_circuit and len(network.circuit.experts) == 1:
         try:
             return of_expert(network)
-        except InputError:  # inputs and output of different sizes lie on no common circle
+        except InputError:  # inputs and output of different sizes lie on no common circle, or no neuron is alive
             pass
     return of_activity(network)
 
@@ -94,6 +94,8 @@ def of_expert(network: Network) -> Lens:
     final, labels, offset = part.waves, part.waves.labels, part.waves.offset
     strength = np.where(final.active, final.amplitude.prod(axis=0), -1.0)
     neurons = slowest(final.frequency, strength)
+    if not neurons:
+        raise InputError("no neuron of the network is alive, so none can be followed; train it again")
     dots = np.argsort(-np.where(final.has_phases, strength, -1.0), kind="stable")[:DOTS]
     dots = dots[final.has_phases[dots]]
     order = order_of(network.function)

@@ -82,8 +82,15 @@ class Examined:
         return None if self.used is None else ("representation", self.used)
 
 
-@lru_cache(maxsize=KEPT_NETWORKS)
 def compiled(function: Function, method: str, settings: tuple[tuple[str, Any], ...]) -> Examined:
+    return compiled_once(function, (function.title, function.source, function.variables), method, settings)
+
+
+@lru_cache(maxsize=KEPT_NETWORKS)
+def compiled_once(
+    function: Function, called: tuple[Any, ...], method: str, settings: tuple[tuple[str, Any], ...]
+) -> Examined:
+    """Functions are equal where their values are; what one is `called`, another is not told."""
     given = function if function.expression is None else f"{function.expression} mod {function.values}"
     return Examined(compile(given, method=method, **dict(settings)))
 

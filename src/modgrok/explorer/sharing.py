@@ -31,7 +31,7 @@ from modgrok.inspection.wrapping import wrap
 from modgrok.networks.network import Network
 from modgrok.networks.readers.weight_files import SUFFIXES
 from modgrok.networks.storage import WEIGHTS, is_own_file, load, no_such_network
-from modgrok.networks.verification import verify
+from modgrok.networks.verification import count_text, verify
 from modgrok.training.config import TrainConfig
 from modgrok.training.inspecting import inspect
 from modgrok.training.run import Run, load_run
@@ -217,12 +217,16 @@ def of_network(found: Network, progress: Progress | None) -> dict[str, Any]:
         "experts": experts(found),
         "again": network_again(found),
     }
-    said = [f"A neural network of {found.width:,} neurons computes {found.title}."]
+    said = [f"A neural network of {found.width:,} neurons for {found.title}."]
     if found.method in ("exact", "paper"):
-        said.append("Its weights were written down by a formula: nothing was trained.")
+        said.append("It is given as one whose weights a formula wrote down, with nothing trained.")
     if checked is not None:
-        proved = ", which is proved" if checked.proof is not None and checked.proof.holds else ""
-        said.append(f"It is right on {percent(checked.accuracy)} of {checked.rows_checked:,} inputs{proved}.")
+        right = (
+            checked.verdict
+            if checked.errors or checked.proof is None or not checked.proof.holds
+            else (f"{checked.proof.whole}: {count_text(checked.rows_total)} of them")
+        )
+        said.append(f"It is {right}.")
     return data | {"about": " ".join(said)}
 
 

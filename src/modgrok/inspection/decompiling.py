@@ -25,7 +25,7 @@ from modgrok.inspection.logits import LARGEST_LOGITS, LogitsView, Templates, log
 from modgrok.inspection.order import Labels, Order, witness_of
 from modgrok.inspection.twins import Twin, neuron_twin, representation_twin, twin_of, wave_twin
 from modgrok.inspection.waves import FittedWaves, fit_labels
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, row_margins
 from modgrok.recognition.recognising import Recognised, recognise
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ SHOWN_FORMULAS = 3
 class Decompiled(Result):
     """A network read back: `recognised` is the function, `view` what the logits compute of it, `twin` the closed form.
 
-    `neurons` has a row for every hidden neuron, where the model tells them; `no_twin` says why there is no twin.
+    `neurons` has a row for every hidden neuron, where the model tells them; `no_twin` says why there is no twin. On
+    `tied` inputs the best logits are equal: the first of them is read as the answer, and it is none. None where the
+    logits are too many to be looked at.
     """
 
     network: Network
@@ -49,6 +51,7 @@ class Decompiled(Result):
     twin: Twin | None = None
     no_twin: str | None = None
     files: tuple[Path, ...] = ()
+    tied: int | None = None
 
     @property
     def function(self) -> Function | None:
@@ -90,7 +93,8 @@ class Decompiled(Result):
             if self.twin is None
             else f"; its twin gives the same answer on {percent(self.twin.agreement)} of the inputs"
         )
-        return f"{self.recognised.summary()}{twin}"
+        ties = f", {self.tied:,} of them by the first of equal logits" if self.tied else ""
+        return f"{self.recognised.summary()}{ties}{twin}"
 
     def paragraph(self) -> str:
         """All of it in words."""
@@ -104,6 +108,7 @@ class Decompiled(Result):
                 "model": self.network.model.name,
                 "modulus": self.network.model.classes,
                 **self.recognised.to_json(),
+                "tied": self.tied,
                 "order": self.order,
                 "waves": self.waves,
                 "logits": view,
@@ -145,19 +150,20 @@ def decompile_network(network: Network, training: Bool[np.ndarray, "table"] | No
     logits = network.logits(network.inputs()) if few else None
     answers = network.table() if logits is None else logits.argmax(axis=1).reshape(network.model.residues)
     recognised = recognise(answers, classes=network.model.classes, logits=logits, training=training)
+    tied = None if logits is None else int((row_margins(logits.copy(), answers.reshape(-1)) == 0).sum())
     if recognised.function is None:
-        return Decompiled(network, recognised, no_twin="there is no formula to make one of")
+        return Decompiled(network, recognised, no_twin="there is no formula to make one of", tied=tied)
     named = replace(network, function=recognised.function, proof=None, unproved="", claimed=False)
     templates, absorbed = analytical_form(recognised)
     view = logits_view(named, training=training, templates=templates)
     if view.templates is None or view.coefficients is None:
-        return Decompiled(network, recognised, view, no_twin=view.why)
+        return Decompiled(network, recognised, view, no_twin=view.why, tied=tied)
     waves = expert_waves(named, view.templates)
     neurons = neuron_table(named, view.templates, waves)
     made = list(twins(named, recognised, view, waves, absorbed))
     best = max(made, key=lambda twin: (twin.agreement, twin.made_of == "neurons", -twin.waves), default=None)
     why = None if made else "none of its frequencies has a positive amplitude"
-    return Decompiled(network, recognised, view, neurons, best, why)
+    return Decompiled(network, recognised, view, neurons, best, why, tied=tied)
 
 
 def analytical_form(recognised: Recognised) -> tuple[Templates | None, int | None]:
@@ -267,6 +273,10 @@ def sentences(found: Decompiled) -> Iterator[str]:
     errors = len(recognised.wrong)
     rows = recognised.answers.size
     right = "on every input" if not errors else f"on {rows - errors:,} of {rows:,} inputs ({percent(recognised.share)})"
+    if found.tied:
+        right += (
+            f", if the first of its best logits counts: on {found.tied:,} inputs they are equal, which is no answer"
+        )
     yield f"This {name} computes {recognised.formula} {right}."
     if (chance := recognised.log10_chance) is not None:
         yield f"Random answers would fit a formula of this family so well with a probability below 10^{int(chance)}."

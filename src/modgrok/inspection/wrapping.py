@@ -25,12 +25,13 @@ from modgrok.networks.readers.asking import (
     ask_array,
     ask_callable,
     ask_module,
+    equals_note,
     is_module,
     sized_by,
 )
 from modgrok.networks.readers.layouts import Said, TensorsByName
 from modgrok.networks.readers.onnx_files import ask_onnx, onnx_file, weights_in
-from modgrok.networks.readers.state_dicts import computing, readings, surest
+from modgrok.networks.readers.state_dicts import computing, led_by_equals, readings, surest
 from modgrok.networks.readers.weight_files import (
     LARGEST_WEIGHTS,
     MOST_FRAMES,
@@ -40,7 +41,7 @@ from modgrok.networks.readers.weight_files import (
     read_weights,
     step_in,
 )
-from modgrok.networks.storage import check_no_table, is_own_file, load
+from modgrok.networks.storage import WEIGHTS, check_no_table, is_own_file, load
 from modgrok.recognition.recognising import LARGEST_ANSWERS, recognise
 
 TRAINING_ROWS = "training_rows"
@@ -85,6 +86,8 @@ def wrap(
     """
     if activation is not None:
         check_choice("activation", activation, ACTIVATIONS)
+    if function is None and (group is not None or field is not None):
+        raise InputError("a group or a field is that of a function: give it too, function='a b' (--function 'a b')")
     known = None if function is None else read_function(function, mod, group=group, field=field)
     sizes = sized_by(known) if known is not None else None if mod is None else Sizes((check_modulus(mod),) * 2, mod)
     asking = Asking(known, Said(sizes, equals, activation, heads), mod)
@@ -101,6 +104,8 @@ def wrap(
 
 def frames_in(source: Any) -> list[tuple[int, Any]]:
     """What is to be wrapped, with the steps of a training that they are of; the last one is the network."""
+    if isinstance(source, (str, Path)) and (Path(source) / WEIGHTS).is_file():  # a run
+        return [(0, Path(source) / WEIGHTS)]
     if isinstance(source, (str, Path)) and Path(source).is_dir():
         files = [path for path in Path(source).iterdir() if path.suffix.lower() in SUFFIXES]
         if not files:
@@ -164,6 +169,7 @@ class Asking:
         if isinstance(source, Path):
             return self.of_file(source)
         if isinstance(source, Network):
+            self.check_own(source)
             if self.known is None:
                 return source
             same = source.function == self.known  # of another function its file says nothing
@@ -184,6 +190,20 @@ class Asking:
             "wrap takes a function of rows, an array of logits, a torch module, a state dict or a file, got "
             f"{type(source).__name__}"
         )
+
+    def check_own(self, network: Network) -> None:
+        """A network of modgrok's knows what it is: what is said of it beside its function must be so."""
+        sizes = sizes_of(network.model)
+        if self.known is None and self.mod not in (None, sizes.classes):
+            raise InputError(f"{network.title} has {sizes.classes} values, and mod {self.mod} is given; leave it out")
+        if self.known is not None and sized_by(self.known) != sizes:
+            raise InputError(
+                f"the network is one of {sizes.text}, {self.known.title} has {sized_by(self.known).text}; give a "
+                "function of its sizes"
+            )
+        said = {"equals": self.said.equals, "activation": self.said.activation, "heads": self.said.heads}
+        if given := [name for name, value in said.items() if value is not None]:
+            raise InputError(f"a network of modgrok's tells by itself what it is; leave out {' and '.join(given)}")
 
     def needed(self, what: str) -> Sizes:
         if self.said.sizes is None:
@@ -229,9 +249,8 @@ class Asking:
         alike = [reading for reading in several if f"read as {reading.words}" == self.like]
         reading = surest(alike or several)
         notes = [f"read as {reading.words}"]
-        lengths = {length for tensor in tensors.values() for length in tensor.shape}
-        if reading.model.classes not in lengths and reading.model.classes + 1 in lengths:
-            notes.append(f'class {reading.model.classes}, that of "=", is left out')
+        if reading.equals is not None:
+            notes.append(equals_note(sizes_of(reading.model), *led_by_equals(reading)))
         if self.said.activation is None and hasattr(reading.model, "activation"):
             notes.append("a file of weights does not tell the activation: say it where it is another (--activation)")
         return self.made(reading.model, reading.params, tuple(notes))

@@ -29,6 +29,7 @@ from modgrok.algebra.stored_functions import words_kept
 from modgrok.base.deprecation import Renamed
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_text
+from modgrok.base.fixed import is_fixed
 from modgrok.base.results import Result, field_values, html_table, plain
 from modgrok.base.stores import write_tensors
 from modgrok.networks.circuit import Circuit, single
@@ -88,7 +89,7 @@ class Network(Result):
         if self.proof is None:
             return
         stands = type(self.proof) is Proof and self.proof.about(self.subject, self.words)
-        if not stands or any(map(is_changeable, jax.tree.leaves(self.params))):
+        if not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
     @classmethod
@@ -119,14 +120,23 @@ class Network(Result):
         return self.function.titled(self.expression)
 
     @property
+    def made(self) -> str:
+        """How it was made, in a word: exact only where that is proved, since a file may say it of any weights."""
+        proved = self.proof is not None and self.proof.holds
+        return "compiled" if self.method == "exact" and not proved else self.method
+
+    @property
     def answers_itself(self) -> bool:
         """Whether nobody says what is right: its function is what it answers, so it cannot be wrong."""
         return self.method == "wrapped" and self.expression == OWN_ANSWERS
 
     @property
-    def words(self) -> tuple[str, int, str | None]:
-        """What a proof of this network must be about, beside its weights."""
-        return self.expression, self.modulus, None if self.function.tree is not None else self.function.digest
+    def words(self) -> tuple[Any, ...]:
+        """What a proof of this network must be about, beside its weights: all that is said of its function."""
+        function, structure = self.function, self.function.structure
+        called = getattr(structure, "words_of_elements", ())
+        values = function.digest if function.tree is None else function.tree
+        return function.source, function.name, function.variables, function.sizes, structure, called, values
 
     @property
     def subject(self) -> tuple[Model, PyTree]:
@@ -189,7 +199,7 @@ class Network(Result):
 
     def summary(self) -> str:
         size = f", {self.width:,} {'neurons' if self.is_circuit else 'wide'}" if self.width else ""
-        return f"{self.title}, {self.method} {self.model.name}{size}"
+        return f"{self.title}, {self.made} {self.model.name}{size}"
 
     def to_json(self) -> dict[str, Any]:
         """What the network is; its weights are in its file."""
@@ -213,7 +223,7 @@ class Network(Result):
         }
 
     def _repr_html_(self) -> str:
-        facts = {"model": f"{self.method} {self.model.name}", "neurons": f"{self.width:,}"}
+        facts = {"model": f"{self.made} {self.model.name}", "neurons": f"{self.width:,}"}
         facts["weights"] = f"{self.parameters:,} ({self.dtype})"
         for k, expert in enumerate(self.plan, start=1):
             facts[f"expert {k}"] = f"{expert.kind} {self.formula(expert)} ({expert.width} neurons)"
@@ -330,13 +340,6 @@ CLAIMED_TABLES = ("places", "outputs")
 
 FORMULAS = {"n", "e", "f", "g", "h", "mod", "over", "Z", "with", "an", "absorbing", "element"}
 """Words of the formulas in a plan."""
-
-
-def is_changeable(weights: object) -> bool:
-    """Whether somebody could change these numbers: in an array that may be written to, or that another one holds."""
-    if isinstance(weights, jax.Array):
-        return False
-    return type(weights) is not np.ndarray or weights.flags.writeable or not weights.flags.owndata
 
 
 def words_in(text: str) -> list[str]:

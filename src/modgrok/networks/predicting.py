@@ -166,3 +166,17 @@ def predictions(network: Network, rows: Int[np.ndarray, "..."]) -> Predictions:
         expected = np.full_like(expected, UNKNOWN)
     given = logits.argmax(axis=1)
     return Predictions(rows, given, expected, row_margins(logits, np.where(expected >= 0, expected, given)))
+
+
+ROWS_AT_ONCE = 1 << 14
+
+
+def answered_table(network: Network) -> Int[np.ndarray, "..."]:
+    """The answers on the whole table, `UNKNOWN` where there is none: the best logits are equal, or no numbers."""
+    parts = []
+    for first in range(0, network.rows, ROWS_AT_ONCE):
+        places = np.arange(first, min(first + ROWS_AT_ONCE, network.rows))
+        logits = network.logits(np.stack(np.unravel_index(places, network.model.residues), axis=1))
+        given = logits.argmax(axis=1)
+        parts.append(np.where(row_margins(logits, given) > 0, given, UNKNOWN))
+    return np.concatenate(parts).reshape(network.model.residues)

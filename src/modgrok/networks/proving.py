@@ -13,10 +13,13 @@ from typing import SupportsIndex
 import jax
 import numpy as np
 
+from modgrok.algebra.trees import to_text
+from modgrok.base.fixed import fixed
 from modgrok.networks import circuit
 from modgrok.networks.models import Logits, Mlp
 from modgrok.networks.models.mlp import MlpWeights
-from modgrok.networks.network import Network, is_changeable, row_margins
+from modgrok.networks.network import Network, row_margins
+from modgrok.proofs.expressions import read_expression, variables_of
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof
 from modgrok.proofs.rounding import Expert
@@ -45,20 +48,11 @@ def proved(
     network: Network, *texts: str, modulus: SupportsIndex | None = None, progress: Progress | None = None
 ) -> Network:
     """The network, with weights that nobody can change, and its proof; or with none and a note that says why."""
-    fixed = replace(network, params=jax.tree.map(unchangeable, network.params), proof=None)
+    kept = replace(network, params=jax.tree.map(fixed, network.params), proof=None)
     try:
-        return replace(fixed, proof=prove(fixed, *texts, modulus=modulus, progress=progress))
+        return replace(kept, proof=prove(kept, *texts, modulus=modulus, progress=progress))
     except NoProof as reason:
         return replace(network, proof=None, unproved=str(reason))
-
-
-def unchangeable(weights: circuit.Weights) -> circuit.Weights:
-    """Weights that nobody else holds; JAX's arrays cannot be changed."""
-    if not is_changeable(weights):
-        return weights
-    own = np.array(weights)
-    own.flags.writeable = False
-    return own
 
 
 def stands(network: Network, *texts: str, modulus: SupportsIndex | None = None) -> bool:
@@ -89,7 +83,10 @@ def typed_for(network: Network, texts: tuple[str, ...], modulus: SupportsIndex |
     asked = network.modulus if modulus is None else index(modulus)
     if network.modulus != asked:
         raise NoProof(f"the network is modulo {network.modulus}, and {asked} was asked for")
-    return Typed((*texts, network.expression), network.modulus, None)
+    read = variables_of(read_expression(function.source, asked))
+    if function.variables != tuple(f"n{k}" for k in read):
+        raise NoProof("its inputs are not the variables of its expression, in order")
+    return Typed((*texts, function.source, function.name, to_text(function.tree)), network.modulus, None)
 
 
 def kernel_circuit(network: Network) -> Circuit:
@@ -132,9 +129,15 @@ def check_parts(network: Network) -> None:
     if type(model) is Mlp:
         fits = type(params) is MlpWeights and type(params.hidden) is tuple and len(params.hidden) == model.depth - 2
     elif network.is_circuit and type(params) is circuit.Circuit:
-        experts, fits = params.experts, params.variables == model.variables
-        fits = fits and type(experts) is tuple and all(type(expert) is circuit.Expert for expert in experts)
+        experts, wires, fits = params.experts, params.wires, params.variables == model.variables
+        fits = fits and type(experts) is tuple and all(map(is_expert, experts))
+        fits = fits and type(wires) is tuple and all(type(own) is tuple for own in wires)
+        fits = fits and all(type(wire) is int for own in wires for wire in own)
     else:
-        fits = not network.is_circuit or type(params) is circuit.Expert
+        fits = not network.is_circuit or is_expert(params)
     if not fits:
         raise NoProof("its weights are not kept as those of its model are")
+
+
+def is_expert(params: object) -> bool:
+    return type(params) is circuit.Expert and type(params.power) is int

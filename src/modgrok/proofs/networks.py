@@ -96,7 +96,7 @@ class Typed(NamedTuple):
         return found[0].astype(np.int64)
 
     def trees(self, sizes: Sequence[int]) -> list[Any]:
-        trees = [read_expression(text, self.modulus) for text in dict.fromkeys(self.texts)]
+        trees = [*dict.fromkeys(read_expression(text, self.modulus) for text in self.texts)]
         if not trees or any(len(variables_of(tree)) != len(sizes) for tree in trees):
             raise NoProof("the expression has another number of variables than the network")
         if len({variables_of(tree) for tree in trees}) > 1 or set(sizes) != {self.modulus}:

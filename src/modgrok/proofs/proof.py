@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import InitVar, dataclass, field
 from typing import Any, NoReturn
 
+import numpy as np
+
 from modgrok.base.results import Result, plain
 
 _KERNEL = object()
@@ -89,11 +91,24 @@ class Proof(ProofOf):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class VerdictProof(ProofOf):
-    """That a table is, or is not, of the form that a claim says; `reason` is the kernel's own sentence."""
+    """That a table is, or is not, of the form that a claim says; `reason` is the kernel's own sentence.
+
+    `claim` is what the kernel has read, `subject` whoever claims it, and `table` what it is about.
+    """
 
     in_class: bool
     reason: str
+    claim: Any = field(default=None, repr=False)
+    subject: object = field(default=None, repr=False)
+    table: np.ndarray | None = field(default=None, repr=False)
     _made_by: InitVar[object] = None
+
+    def about(self, family: str, subject: object) -> bool:
+        """Whether this proof is about this very claim."""
+        return self.claim.family == family and self.subject is subject
+
+    def about_table(self, table: np.ndarray) -> bool:
+        return self.table is table or (self.table is not None and np.array_equal(self.table, table))
 
     def summary(self) -> str:
         return f"proved: {self.reason}"

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from modgrok.base.fixed import fixed
 from modgrok.proofs.claims import (
     ANY_GROUP,
     KINDS,
@@ -45,10 +46,13 @@ class Refuted(NoProof):
     """A claim of the right shape whose evidence does not prove it."""
 
 
-def prove_verdict(table: np.ndarray, value: Any, *, work: int = WORK) -> VerdictProof:
-    """A proof of the claim in `value`, as JSON has it; `Refuted`, `Malformed` or `TooMuchWork` otherwise."""
+def prove_verdict(table: np.ndarray, value: Any, *, subject: object = None, work: int = WORK) -> VerdictProof:
+    """A proof of the claim in `value`, as JSON has it; `Refuted`, `Malformed` or `TooMuchWork` otherwise.
+
+    `subject` is what the proof will say that it is about, beside the table.
+    """
     claim = read_claim(value)
-    table = np.asarray(table)
+    table = fixed(table)
     if table.dtype.kind != "i" or table.ndim < 2 or not 0 < table.size <= MOST_CELLS:
         raise NoProof("a table has two axes or more of whole numbers")
     fits_family(table, claim)
@@ -63,9 +67,9 @@ def prove_verdict(table: np.ndarray, value: Any, *, work: int = WORK) -> Verdict
         known = int((table >= 0).sum())
         reason = f"the witness gives all {known:,} {'cells' if known == table.size else 'known cells'}"
         reason += f", and its group is {name}" if name else ""
-        return VerdictProof(True, reason, _made_by=_KERNEL)
+        return VerdictProof(True, reason, claim, subject, table, _made_by=_KERNEL)
     kind = check_obstruction(table, claim, claim.evidence, budget)
-    return VerdictProof(False, f"{kind}, from the table", _made_by=_KERNEL)
+    return VerdictProof(False, f"{kind}, from the table", claim, subject, table, _made_by=_KERNEL)
 
 
 def fits_family(table: np.ndarray, claim: Claim) -> None:

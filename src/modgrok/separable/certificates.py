@@ -16,7 +16,7 @@ import numpy as np
 
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, named_group
 from modgrok.algebra.structures import Integers
 from modgrok.base.results import plain_object
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
@@ -64,7 +64,7 @@ def tree_nodes(tree: Mapping[str, Any]) -> list[Any]:
 
 def proof_of(table: np.ndarray, family: str, verdict: Verdict, *, work: int = WORK) -> VerdictProof:
     """What the kernel proves of a verdict, from what a file of it would hold; `NoProof` otherwise."""
-    return prove_verdict(table, claim_of(family, verdict), work=work)
+    return prove_verdict(table, claim_of(family, verdict), subject=verdict, work=work)
 
 
 def claim_of(family: str, verdict: Verdict) -> dict[str, Any]:
@@ -121,7 +121,12 @@ def own_table(function: Function, texts: tuple[str, ...] = ()) -> np.ndarray:
     structure = function.structure
     if not isinstance(structure, Group | Field | Integers) and not is_known(structure.words):
         return function.table
-    given = structure.table if isinstance(structure, Group) and structure.spelling is None else None
+    given = None
+    if isinstance(structure, Group):
+        if structure.spelling is None:
+            given = structure.table
+        elif named_group(structure.spelling).words_of_elements != structure.words_of_elements:
+            raise NoProof("its elements have other names than those of its group")
     texts = (*texts, function.source, function.name)
     return table_of_words(texts, structure.words, function.sizes, given, [*map(number_of, function.variables)])
 

@@ -23,9 +23,9 @@ from modgrok.algebra.function import Function, from_expression, from_table
 from modgrok.base.errors import InputError
 from modgrok.base.files import read_json, write_json
 from modgrok.base.results import Result
-from modgrok.proofs.claims import VERDICTS, Malformed, Work, listed, read_claim, whole
+from modgrok.proofs.claims import VERDICTS, Claim, Malformed, Work, listed, read_claim, whole
 from modgrok.proofs.expressions import operations, read_expression, value_table, variables_of
-from modgrok.proofs.proof import NoProof, TooMuchWork
+from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK, prove_verdict
 from modgrok.separable.certificates import claim_of
 from modgrok.separable.verdict import Verdict
@@ -39,13 +39,38 @@ OUTCOMES = ("proved", "refuted", "unreadable", "too much work", "nothing claimed
 
 @dataclass(frozen=True, repr=False)
 class CheckedClaim(Result):
-    """One claim, and what became of it: `outcome` is one of `OUTCOMES`."""
+    """One claim, and what became of it: `outcome` is "proved" with the kernel's `proof`, else what is `unproved`."""
 
-    family: str
-    verdict: str
-    group: str
-    outcome: str
-    reason: str
+    claim: Claim | None
+    unproved: str = OUTCOMES[-1]
+    why: str = "nothing is claimed"
+    proof: VerdictProof | None = None
+    told = ("family", "verdict", "group", "outcome", "reason", "holds")
+
+    def __post_init__(self) -> None:
+        stands = type(self.proof) is VerdictProof and self.proof.claim is self.claim
+        if self.unproved not in OUTCOMES[1:] or (self.proof is not None and not stands):
+            raise TypeError("a claim is proved by a proof of the kernel that is about it")
+
+    @property
+    def family(self) -> str:
+        return "?" if self.claim is None else self.claim.family
+
+    @property
+    def verdict(self) -> str:
+        return "?" if self.claim is None else self.claim.verdict
+
+    @property
+    def group(self) -> str:
+        return "?" if self.claim is None else self.claim.group
+
+    @property
+    def outcome(self) -> str:
+        return self.unproved if self.proof is None else OUTCOMES[0]
+
+    @property
+    def reason(self) -> str:
+        return self.why if self.proof is None else self.proof.reason
 
     @property
     def holds(self) -> bool | None:
@@ -55,9 +80,6 @@ class CheckedClaim(Result):
     def summary(self) -> str:
         return f"{self.family} over {self.group}, {self.verdict}: {self.outcome}, {self.reason}"
 
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "holds": self.holds}
-
 
 @dataclass(frozen=True, repr=False)
 class Check(Result):
@@ -66,6 +88,10 @@ class Check(Result):
     function: Function
     claims: tuple[CheckedClaim, ...]
     seconds: float
+
+    def __post_init__(self) -> None:
+        if not all(claim.proof is None or claim.proof.about_table(self.function.table) for claim in self.claims):
+            raise TypeError("its claims were proved of another table")
 
     @property
     def holds(self) -> bool:
@@ -194,16 +220,16 @@ def stated_table(content: Mapping[str, Any], names: tuple[str, ...]) -> Function
 
 def check_claim(table: np.ndarray, value: object, work: int) -> CheckedClaim:
     """One claim: proved, or not and why; nothing that a file says is repeated, but words that stand in a list."""
-    about = ("?", "?", "?")
+    claim = None
     try:
         claim = read_claim(value)
-        about = (claim.family, claim.verdict, claim.group)
         if claim.verdict == VERDICTS[-1]:
-            return CheckedClaim(*about, "nothing claimed", "nothing is claimed")
-        return CheckedClaim(*about, "proved", prove_verdict(table, value, work=work).reason)
+            return CheckedClaim(claim)
+        proof = prove_verdict(table, value, work=work)
+        return CheckedClaim(proof.claim, proof=proof)
     except Malformed as reason:
-        return CheckedClaim(*about, "unreadable", str(reason))
+        return CheckedClaim(claim, "unreadable", str(reason))
     except TooMuchWork as reason:
-        return CheckedClaim(*about, "too much work", str(reason))
+        return CheckedClaim(claim, "too much work", str(reason))
     except NoProof as reason:
-        return CheckedClaim(*about, "refuted", str(reason))
+        return CheckedClaim(claim, "refuted", str(reason))

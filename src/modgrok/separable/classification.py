@@ -24,6 +24,7 @@ from modgrok.algebra.field import check_modulus, factors_text, is_prime
 from modgrok.algebra.structures import Integers
 from modgrok.algebra.trees import Tree, variables
 from modgrok.base.errors import InputError
+from modgrok.base.fixed import fixed
 from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
@@ -61,12 +62,18 @@ PATIENCE = 4
 
 @dataclass(frozen=True, repr=False)
 class FamilyVerdict(Result):
-    """The verdict for one family, and the kernel's proof of it; `proof` is None for what is unknown, and for what would
-    take the kernel too long."""
+    """The verdict for one family, and the kernel's proof of this very verdict; `proof` is None for what is unknown, and
+    for what would take the kernel too long."""
 
     family: str
     verdict: Verdict
     proof: VerdictProof | None = None
+
+    def __post_init__(self) -> None:
+        if self.proof is not None and not (
+            type(self.proof) is VerdictProof and self.proof.about(self.family, self.verdict)
+        ):
+            object.__setattr__(self, "proof", None)
 
     @property
     def group(self) -> str:
@@ -176,7 +183,7 @@ def classify_table(
     """
     start = time.perf_counter()
     steps = steps_of(effort)
-    table = check_value_table(table, modulus)
+    table = fixed(check_value_table(table, modulus))
     known = bool((table >= 0).all())
     twins = redundancy(table, fraction)
     questions, notes = ask(table, modulus, tree)
@@ -295,7 +302,7 @@ def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) 
             f"a value table has two axes or more of whole numbers, got shape {table.shape} of {table.dtype}"
         )
     if modulus is None:
-        return table.astype(np.int64)
+        return table.astype(np.int64, copy=False)
     check_modulus(modulus)
     if set(table.shape) != {modulus}:
         raise InputError(
@@ -306,4 +313,4 @@ def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) 
         raise InputError(
             f"values must be {Integers(modulus).elements}, got {table.min()} … {table.max()}; give table % {modulus}"
         )
-    return table.astype(np.int64)
+    return table.astype(np.int64, copy=False)

@@ -252,6 +252,8 @@ def load_run(folder: str | Path) -> Run:
         raise DamagedError(
             f"{folder} has the config of {config.expression!r} and the network of {network.expression!r}; {AGAIN}"
         )
+    if network.function != config.function:
+        raise DamagedError(f"{folder} has the network of another {network.title} than its config says; {AGAIN}")
     return Run(
         config,
         network,

@@ -96,16 +96,17 @@ def ask(
     found, refused = [], []
     for form in forms:
         try:
-            notes = shape_notes(one_answer(call, form, sizes, sizes.some(0, TRIED)).shape, sizes, what)
+            check_classes(one_answer(call, form, sizes, sizes.some(0, TRIED)).shape, sizes, what)
         except WrongClasses:
             raise
         except Exception as error:
             refused.append((form, error))
             continue
-        found.append((form, notes))
+        found.append(form)
     if not found:
         raise InputError(not_accepted(what, refused))
-    asked = [Asked(whole_table(call, form, sizes, what), form.words, notes) for form, notes in found]
+    tables = {form.words: without_equals(whole_table(call, form, sizes, what), sizes) for form in found}
+    asked = [Asked(logits, words, notes) for words, (logits, notes) in tables.items()]
     return max(asked, key=lambda each: score(each.logits, answers))
 
 
@@ -147,20 +148,30 @@ def on_host(given: Any) -> np.ndarray:
     return np.asarray(given)
 
 
-def shape_notes(shape: tuple[int, ...], sizes: Sizes, what: str) -> tuple[str, ...]:
-    """What is left out of the logits; an `InputError` where their number is neither that of the values nor one more."""
-    if shape[-1] == sizes.classes:
-        return ()
-    if shape[-1] == sizes.classes + 1:
-        return (f'class {sizes.classes}, that of "=", is left out',)
-    raise WrongClasses(
-        f'{what} gives {shape[-1]} classes where {sizes.classes} values, or one more for "=", are expected; '
-        "give the modulus that it was trained on: mod= (--mod)"
-    )
+def check_classes(shape: tuple[int, ...], sizes: Sizes, what: str) -> None:
+    """An `InputError` where the number of logits is neither that of the values nor one more."""
+    if shape[-1] not in (sizes.classes, sizes.classes + 1):
+        raise WrongClasses(
+            f'{what} gives {shape[-1]} classes where {sizes.classes} values, or one more for "=", are expected; '
+            "give the modulus that it was trained on: mod= (--mod)"
+        )
+
+
+def equals_note(sizes: Sizes, led: int = 0, of: int = 0) -> str:
+    """That a class is left out, and on how many inputs it leads, which are then right by other classes alone."""
+    leads = f": the network itself answers it on {led:,} of {of:,} inputs" if led else ""
+    return f'class {sizes.classes}, that of "=", is left out{leads}'
+
+
+def without_equals(given: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Logits of the values alone, with a note where there is one more, that of "="."""
+    logits, behind = given[:, : sizes.classes], given[:, sizes.classes :]
+    led = int((behind >= logits.max(axis=1, keepdims=True)).sum())
+    return logits, (equals_note(sizes, led, len(given)),) if behind.shape[1] else ()
 
 
 def whole_table(call: Callable[..., Any], form: Form, sizes: Sizes, what: str) -> Float[np.ndarray, "row class"]:
-    """The logits of every row, a chunk at a time."""
+    """The logits of every row, a chunk at a time, with that of "=" where there is one."""
     parts = []
     for first in range(0, sizes.rows, CHUNK):
         rows = sizes.some(first, CHUNK)
@@ -169,8 +180,8 @@ def whole_table(call: Callable[..., Any], form: Form, sizes: Sizes, what: str) -
         except Exception as error:
             why = " ".join(f"{type(error).__name__}: {error}".split())
             raise InputError(f"{what} failed on rows {first} to {first + len(rows) - 1}: {why:.200}") from error
-        shape_notes(given.shape, sizes, what)
-        parts.append(given[:, : sizes.classes])
+        check_classes(given.shape, sizes, what)
+        parts.append(given)
     return checked_logits(np.concatenate(parts), sizes, what)
 
 
@@ -311,11 +322,11 @@ def ask_array(array: Any, sizes: Sizes | None, mod: int | None, what: str) -> tu
         raise InputError(f"{what} must have the shape (p, p, p), or (p², p), got {found.shape}")
     sizes = array_sizes(found.shape, mod) if sizes is None else sizes
     check_size(sizes, what)
-    notes = shape_notes(found.shape, sizes, what)
+    check_classes(found.shape, sizes, what)
     if found.shape[:-1] not in (sizes.residues, (sizes.rows,)):
         raise InputError(
             f"{what} has the shape {found.shape}, and a table of {sizes.text} is expected; give the axes in the order "
             "of the variables, or the modulus that it is of: mod= (--mod)"
         )
-    logits = found.reshape(sizes.rows, -1)[:, : sizes.classes]
-    return sizes, Asked(checked_logits(logits, sizes, what), "an array", notes)
+    logits, notes = without_equals(checked_logits(found.reshape(sizes.rows, -1), sizes, what), sizes)
+    return sizes, Asked(logits, "an array", notes)

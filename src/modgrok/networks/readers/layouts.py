@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from jaxtyping import PyTree, Shaped
 
 from modgrok.base.errors import InputError
+from modgrok.networks.circuit import Expert
 from modgrok.networks.models import Mlp, Model, Transformer
+from modgrok.networks.models.mlp import MlpWeights
 from modgrok.networks.readers.asking import Sizes
 
 WEIGHTS = {"relu": 1.0, "square": 1 / 1.75}
@@ -46,13 +48,34 @@ class Said:
 class Reading(NamedTuple):
     """A model with weights that a state dict may be, and what was taken for it, in words.
 
-    Where nothing but weights is known, `weight` multiplies its sureness; 0 is taken only if somebody says so.
+    Where nothing but weights is known, `weight` multiplies its sureness; 0 is taken only if somebody says so. Where the
+    file has one class more than there are values, that of "=", `equals` are the weights that give its logit alone.
     """
 
     model: Model
     params: PyTree
     words: str
     weight: float = 1.0
+    equals: PyTree | None = None
+
+    def without_equals(self) -> Reading:
+        """The reading with as many classes as its model has."""
+        classes = self.model.classes
+        if self.params.readout.shape[1] <= classes:
+            return self
+        values, behind = (of_classes(self.params, part) for part in (slice(classes), slice(classes, None)))
+        return self._replace(params=values, equals=behind)
+
+
+def of_classes(params: Any, part: slice) -> Any:
+    """The weights that give the logits of some classes."""
+    readout = np.ascontiguousarray(params.readout[:, part])
+    if isinstance(params, Expert):
+        return replace(params, readout=readout)
+    if isinstance(params, MlpWeights):
+        biases = (*params.biases[:-1], *(bias[part] for bias in params.biases[-1:]))
+        return params._replace(readout=readout, biases=biases)
+    return params._replace(readout=readout, bias=None if params.bias is None else params.bias[part])
 
 
 class Misfit(InputError):

@@ -191,14 +191,14 @@ def paths(
                 for names, following in paths(rest, layer.shape[1], sizes):
                     yield (name, *names), (layer, *following)
             elif layer.shape[1] in (sizes.classes, sizes.classes + 1):
-                yield (name,), (layer[:, : sizes.classes],)
+                yield (name,), (layer,)
 
 
 def finished(chain: Chain, vectors: TensorsByName, sizes: Sizes, said: Said) -> list[Reading]:
     """The models of a chain with each activation; nothing if its biases do not fit."""
     *hidden, readout = chain.matrices
     layers = [chain.beginning.embed.shape[2], *(matrix.shape[1] for matrix in hidden)]
-    biases = biases_of(chain.names, vectors, layers, sizes)
+    biases = biases_of(chain.names, vectors, [*layers, readout.shape[1]])
     if biases is None:
         return []
     embed = np.ascontiguousarray(chain.beginning.embed)
@@ -230,9 +230,7 @@ def power(embed: np.ndarray, readout: Weights, sizes: Sizes, exponent: int, word
     return Reading(model, Expert(embed, readout, exponent), f"{words}, x^{exponent}")
 
 
-def biases_of(
-    names: Sequence[str], vectors: TensorsByName, layers: Sequence[int], sizes: Sizes
-) -> tuple[np.ndarray, ...] | None:
+def biases_of(names: Sequence[str], vectors: TensorsByName, layers: Sequence[int]) -> tuple[np.ndarray, ...] | None:
     """A bias for each layer, 0 where only others have one; none where there are none, None if some fit no layer.
 
     A bias belongs to the layer of its name (`fc1.bias` to `fc1.weight`), else to the next layer of its length.
@@ -241,13 +239,12 @@ def biases_of(
         return ()
     left, found = dict(vectors), list[np.ndarray]()
     kind = next(iter(vectors.values())).dtype
-    for name, length in zip(names, (*layers, sizes.classes), strict=True):
-        lengths = (length, length + 1) if len(found) == len(layers) else (length,)
-        fits = [other for other in left if left[other].shape[0] in lengths]
+    for name, length in zip(names, layers, strict=True):
+        fits = [other for other in left if left[other].shape[0] == length]
         own = [other for other in fits if stem(other) == stem(name)]
         bare = [other for other in fits if not any(stem(other) == stem(each) for each in names)]
         taken = [left.pop(other) for other in (own or bare)[:1]] or [np.zeros(length, kind)]
-        found.append(taken[0][:length])
+        found.append(taken[0])
     return None if left else tuple(found)
 
 

@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 
 from modgrok.base.errors import InputError
 from modgrok.networks.models import Mlp, Model, Power, Rows
-from modgrok.networks.readers.asking import Sizes, sureness
+from modgrok.networks.readers.asking import LARGEST_LOGITS, Sizes, sureness
 from modgrok.networks.readers.layouts import Misfit, Reading, Said, TensorsByName
 from modgrok.networks.readers.perceptrons import perceptron_readings
 from modgrok.networks.readers.transformers import LAYOUTS
@@ -72,12 +72,12 @@ def readings(tensors: TensorsByName, said: Said) -> list[Reading]:
     for layout in LAYOUTS:
         if layout.marks <= set(found):
             try:
-                return layout.read(found, said)
+                return [reading.without_equals() for reading in layout.read(found, said)]
             except Misfit as misfit:
                 raise InputError(f"it looks like {layout.words}, but {misfit}; it has {listed(found)}") from None
     found = {OWN_POWER.get(name, name): tensor for name, tensor in found.items() if name != "betas"}
     if several := perceptron_readings(found, said):
-        return several
+        return [reading.without_equals() for reading in several]
     modulus = "" if said.sizes is None else f" of {said.sizes.text}"
     raise InputError(
         f"no layout is known for its tensors{modulus}; an MLP needs an embedding, or a first layer on one-hots, layers "
@@ -99,6 +99,15 @@ def computing(several: Sequence[Reading], logits: Float[np.ndarray, "row class"]
         if same(reading_logits(reading, some_rows(reading.model, whole=True)), logits):
             return reading
     return None
+
+
+def led_by_equals(reading: Reading) -> tuple[int, int]:
+    """On how many inputs the class of "=", which is left out, leads, and of how many, where they are too many for
+    all."""
+    model = reading.model
+    rows = some_rows(model, whole=Sizes(model.residues, model.classes).rows * model.classes <= LARGEST_LOGITS)
+    values, behind = (reading_logits(reading._replace(params=p), rows) for p in (reading.params, reading.equals))
+    return int((behind[:, 0] >= values.max(axis=1)).sum()), len(rows)
 
 
 def surest(several: Sequence[Reading]) -> Reading:

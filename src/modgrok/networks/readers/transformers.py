@@ -154,8 +154,8 @@ def read_blocks(tensors: TensorsByName, said: Said, *, transposed: bool) -> list
         *stream_of(embed, take("pos_embed.W_pos", context, width), tokens),
         tuple(layer(f"blocks.{k}.") for k in range(depth_of(tensors, r"blocks\.(\d+)\."))),
         norm_of(take, "ln_final.w", "ln_final.b", width),
-        take("unembed.W_U", width, classes)[:, : tokens.sizes.classes],
-        None if bias is None else bias[: tokens.sizes.classes],
+        take("unembed.W_U", width, classes),
+        bias,
     )
     check_used(tensors, take.used)
     words = "the first progress-measures code's names" if transposed else "HookedTransformer's names"
