@@ -99,6 +99,13 @@ def test_an_expression_may_say_its_modulus(page):
     expect(page.locator("#modulus")).to_have_value("5")
 
 
+def test_no_number_of_the_page_is_0_but_0(page):
+    page.goto("/")
+    words = page.locator("script[type=module]").first.get_attribute("src").replace("main.js", "words.js")
+    say = "({ lossText, percent }) => [lossText(0), lossText(1.2e-11), percent(0.0004), percent(0)]"
+    assert page.evaluate(f"import('{words}').then({say})") == ["<1e-7", "1.2e-11", "0.04 %", "0 %"]
+
+
 def test_an_answer_that_comes_late_takes_back_nothing_that_is_typed(page):
     """The first answer comes between a key in the field of the modulus and the question that asks for it."""
     held = []
