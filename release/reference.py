@@ -31,7 +31,8 @@ CSV instead: of `train` and `watch` the metrics, a row for each measured step. O
 after the words of a command. `--with FILE` runs a Python file first, which gives names to objects of your own
 ([your-own.md](your-own.md)).
 
-Exit codes: 0 done; 1 checked and found wrong; 2 bad input, one line on stderr; 130 Ctrl-C; 143 SIGTERM."""
+Exit codes: 0 done; 1 checked and found wrong, or a training that diverged; 2 bad input, one line on stderr; 130 Ctrl-C;
+143 SIGTERM."""
 
 PAGES = {
     "compile": "exact.md",

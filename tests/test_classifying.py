@@ -72,18 +72,22 @@ def test_the_html_escapes_and_names_every_family():
     ("n1^2 + n2^2", 12, "is a sum."),
     ("(n1 + n2)^2", 15, "is a sum in disguise: u^2 with u = n1 + n2."),
     ("3n1 n2 - 1", 131, "is a product in disguise: 3 u - 1 with u = n1 n2."),
-    ("n1 + n2", 499, "is a sum."),
+    ("n1 + n2", 1999, "is a sum."),
+    ("n1^15 n2^15", 31, "is a product, and a sum in disguise as well."),
+    ("2n1^15 n2^15 + 3", 31, "is a product in disguise: 2 u + 3 with u = n1^15 n2^15, and a sum in disguise as well."),
     ("n1^2", 7, "depends on one variable alone; this is about its table over n1 and n2, where `train` has n1 alone."),
     ("5", 7, "is constant; this is about its table over n1 and n2, where `train` has n1 alone."),
 ])  # fmt: skip
 def test_the_first_sentence_says_what_it_is(text, modulus, sentence):
     found = classify(text, modulus)
     assert found.answer[0] == f"{to_text(parse(text))} mod {modulus} {sentence}"
-    assert (found.closed_form is not None) == bool(re.search(r" u = |is (a|the) (sum|product)( -n1.*)?\.$", sentence))
+    form = re.search(r" u = |is (a|the) (sum|product)( -n1.*|, and .*)?\.$", sentence)
+    assert (found.closed_form is not None) == bool(form)
 
 
 @pytest.mark.parametrize("text, modulus", [
     ("5n1^2 - 3n2 + 7", 30), ("(3n1 + n2)^3 + 1", 15), ("n1 n2 - n1 - n2", 23), ("7n1^3 n2^2 - 2", 131), ("n1 - n2", 9),
+    ("3n1^2 n2^6 + 5", 31), ("4n1^5 n2^5", 31), ("n1^6 n2^3", 7),
 ])  # fmt: skip
 def test_a_closed_form_has_the_values_of_the_function(text, modulus):
     found = classify(text, modulus).closed_form

@@ -48,7 +48,7 @@ FLAT = {"train_loss": 0.002, "test_loss": 0.011, "test_accuracy": 0.02}
                 "test_accuracy": 0.01,
             },
             "collapsed",
-            r"nearly 0 .*loss 0\.01031, and 0 itself has 0\.01031\).* too strong \(5\).*try a weight decay of 1\.25",
+            r"nearly 0 .*loss 0\.0103, and 0 itself has 0\.0103\).* too strong \(5\).*try a weight decay of 1\.25",
         ),
         ({"test_accuracy": np.linspace(0, 0.5, 10)}, "improving", r"50\.00 % of the test set right.*go on to step 180"),
         (

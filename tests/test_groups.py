@@ -179,6 +179,21 @@ def test_what_is_no_element_is_refused_with_some_that_are(given, message):
         mg.group("S4").element(given)
 
 
+@pytest.mark.parametrize("wrong", [24, -1, np.array(500)])
+def test_operations_take_elements_and_no_other_numbers(wrong):
+    group, field = mg.group("S4"), mg.finite_field(9)
+    methods = [group.inverse, group.name, field.negate, field.inverse, field.name]
+    methods += [lambda x: group.multiply(0, x), lambda x: group.multiply(x, 0), lambda x: group.power(x, 2)]
+    methods += [lambda x: field.multiply(3, x), lambda x: field.add(x, 3), lambda x: field.power(x, 2)]
+    for method in methods:
+        with pytest.raises(mg.InputError, match="none of the (24|9) elements"):
+            method(wrong)
+    with pytest.raises(mg.InputError, match="24 is none of"):
+        group.multiply(np.array([0, 24]), 0)
+    assert field.inverse(np.array([0, 1, 3])).tolist() == [-1, 1, [field.multiply(3, k) for k in range(9)].index(1)]
+    assert field.power(0, -2) == -1
+
+
 def test_a_group_has_products_and_inverses_but_neither_sums_nor_numbers():
     group = mg.group("S3")
     for attempt in (lambda: group.add(1, 2), lambda: group.negate(1), lambda: group.constant(2)):

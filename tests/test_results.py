@@ -15,9 +15,10 @@ from html_elements import Elements
 
 import modgrok as mg
 from modgrok.algebra.function import read_function
-from modgrok.base.results import Result, html_table, percent, plain
+from modgrok.base.results import Result, html_table, loss_text, percent, plain
 from modgrok.commands.common import CheckedNetwork
 from modgrok.commands.predict import Answered
+from modgrok.training.live import line_of, numbers_table
 
 # ------------------------------------------------------------------------------------------ values as JSON
 
@@ -145,6 +146,15 @@ def test_no_share_below_one_is_shown_as_all_of_it():
     for share in np.nextafter(1, 0) ** np.geomspace(1, 1e13, 50):
         for digits in range(6):
             assert not percent(float(share), digits).startswith("100")
+
+
+def test_no_loss_is_told_as_0():
+    assert [loss_text(loss) for loss in (0.0, 1.2218e-11, 2e-06, 0.200858, 44.946766)] == [
+        "<1e-7", "1.22e-11", "2e-06", "0.201", "44.9",
+    ]  # fmt: skip
+    row = {"step": 60, "train_loss": 3e-8, "train_accuracy": 1.0, "test_loss": 0.0, "test_accuracy": 1.0}
+    cells = [cell for column in numbers_table(row, {"train": 10, "test": 20}).columns for cell in column.cells]
+    assert {"3e-08", "<1e-7"} < set(cells) and "step 60 of 60, train 100 % (loss 3e-08)" in line_of(row, 60)
 
 
 def test_a_check_with_one_error_in_a_hundred_million_rows_does_not_say_100_percent():

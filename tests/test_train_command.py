@@ -204,9 +204,10 @@ def test_a_case_that_cannot_be_read_is_refused():
 
 def test_a_training_that_diverges_at_once_ends_with_its_diagnosis(tmp_path, capsys):
     words = ["train", "n1 n2", "--mod", "5", "--steps", "2", "--width", "3", "--init-scale", "1e20"]
-    assert cli.main([*words, "--out", str(tmp_path / "run")]) == 0
+    assert cli.main([*words, "--out", str(tmp_path / "run")]) == 1
     assert "Diverged: by step 0" in capsys.readouterr().out
-    assert cli.main([*words, "--out", str(tmp_path / "run"), "--json"]) == 0
+    assert cli.main([*words, "--out", str(tmp_path / "run"), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert (result["diagnosis"]["outcome"], result["final"]["train_loss"]) == ("diverged", None)
+    assert (tmp_path / "run" / "weights.safetensors").exists() and cli.main(["watch", str(tmp_path / "run")]) == 1
     assert result["expected_accuracy"]["value"] is None

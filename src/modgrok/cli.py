@@ -3,7 +3,8 @@
 A command is a module of `modgrok.commands`; it is imported only when it is called, so that `--help` and errors
 answer at once. Results go to stdout (a table, CSV with --csv, or one JSON object with --json), progress and errors to
 stderr.
-Exit codes: 0 done, 1 checked and found wrong, 2 bad input, 130 interrupted (Ctrl-C), 143 terminated (SIGTERM).
+Exit codes: 0 done, 1 checked and found wrong, or a training that diverged, 2 bad input, 130 interrupted (Ctrl-C), 143
+terminated (SIGTERM).
 """
 
 from __future__ import annotations

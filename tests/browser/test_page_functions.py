@@ -89,6 +89,21 @@ def test_an_expression_may_say_its_modulus(page):
     page.locator("canvas.cells[data-rows='5']").wait_for()
     expect(page.locator("#modulus")).to_have_value("5")
     assert "mod=5" in page.url and copied(page) == 'modgrok classify "x*y mod 5" --mod 5'
+    for elsewhere, size in (("a b in S3", 6), ("x y in GF(9)", 9)):
+        page.locator("#expression").fill(elsewhere)
+        page.locator(f"canvas.cells[data-rows='{size}']").wait_for()
+        expect(page.locator("#modulus")).to_have_value("")
+        assert "mod=" not in page.url
+    page.locator("#expression").fill("x + y")  # in residues again, modulo what it was there
+    page.locator("canvas.cells[data-rows='5']").wait_for()
+    expect(page.locator("#modulus")).to_have_value("5")
+
+
+def test_no_number_of_the_page_is_0_but_0(page):
+    page.goto("/")
+    words = page.locator("script[type=module]").first.get_attribute("src").replace("main.js", "words.js")
+    say = "({ lossText, percent }) => [lossText(0), lossText(1.2e-11), percent(0.0004), percent(0)]"
+    assert page.evaluate(f"import('{words}').then({say})") == ["<1e-7", "1.2e-11", "0.04 %", "0 %"]
 
 
 def test_an_answer_that_comes_late_takes_back_nothing_that_is_typed(page):

@@ -89,7 +89,7 @@ class Field(Structure, Result):
 
     def name(self, element: int) -> str:
         """A polynomial in t over the prime field: 't² + 2t + 1'."""
-        return polynomial_text(tuple(self.digits[element].tolist()))
+        return polynomial_text(tuple(self.digits[self.element(element)].tolist()))
 
     def read(self, text: str) -> int | None:
         """The element of a polynomial in t, such as "t^2 + 2t + 1"."""
@@ -132,29 +132,29 @@ class Field(Structure, Result):
         return found
 
     def add(self, left: Residues, right: Residues) -> Residues:
-        return self._of_digits(self.digits[left] + self.digits[right])
+        return self._of_digits(self.digits[self.numbers(left)] + self.digits[self.numbers(right)])
 
     def negate(self, element: Residues) -> Residues:
-        return self._of_digits(-self.digits[element])
+        return self._of_digits(-self.digits[self.numbers(element)])
 
     def _of_digits(self, digits: Int[np.ndarray, "... k"]) -> Residues:
         return np.asarray(digits % self.characteristic @ self.characteristic ** np.arange(self.degree))
 
     def multiply(self, left: Residues, right: Residues) -> Residues:
+        left, right = self.numbers(left), self.numbers(right)
         together = (self.logarithms[left] + self.logarithms[right]) % (self.order - 1)
         return np.where((np.equal(left, 0)) | np.equal(right, 0), 0, self.exponentials[together])
 
     def power(self, base: Residues, exponent: int) -> Residues:
-        """0^0 is 1, as modulo a number."""
+        """0^0 is 1, as modulo a number; for exponents below 0 it is -1, no element."""
+        base = self.numbers(base)
         if exponent == 0:
             return np.ones_like(base)
         raised_to = self.logarithms[base] * (exponent % (self.order - 1)) % (self.order - 1)
-        return np.where(np.equal(base, 0), 0, self.exponentials[raised_to])
+        return np.where(np.equal(base, 0), 0 if exponent > 0 else UNDEFINED, self.exponentials[raised_to])
 
     def inverse(self, element: Residues) -> Residues:
-        return np.where(
-            np.equal(element, 0), UNDEFINED, self.exponentials[-self.logarithms[element] % (self.order - 1)]
-        )
+        return self.power(element, -1)
 
     # ------------------------------------------------------------------------------------------- results
 

@@ -70,7 +70,7 @@ class Group(Structure, Result):
     # ------------------------------------------------------------------------------------------ elements
 
     def name(self, element: int) -> str:
-        return self.words_of_elements[element]
+        return self.words_of_elements[self.element(element)]
 
     def read(self, text: str) -> int | None:
         """The element that is called "(1 2 3)", or "r^2 s"."""
@@ -84,15 +84,16 @@ class Group(Structure, Result):
     # ---------------------------------------------------------------------------------------- operations
 
     def multiply(self, left: Residues, right: Residues) -> Residues:
-        return np.asarray(self.table[left, right])
+        return np.asarray(self.table[self.numbers(left), self.numbers(right)])
 
     def inverse(self, element: Residues) -> Residues:
-        return np.asarray(self.inverses[element])
+        return np.asarray(self.inverses[self.numbers(element)])
 
     def power(self, base: Residues, exponent: int) -> Residues:
         """Also for negative exponents: x^-1 is the inverse."""
         exponent %= self.exponent
-        result, square = np.zeros_like(base), np.asarray(base)
+        square = self.numbers(base)
+        result = np.zeros_like(square)
         while exponent:
             if exponent & 1:
                 result = self.table[result, square]

@@ -66,6 +66,13 @@ class Structure(ABC):
             raise InputError(f"{given} is none of {self.elements}; give {told}, or a number below {self.order}")
         return number
 
+    def numbers(self, given: Any) -> Residues:
+        """The numbers of elements that are given as what `element` takes, in an array of any shape."""
+        found = np.asarray(given)
+        if found.dtype.kind in "iu" and not np.any((found < 0) | (found >= self.order)):
+            return found
+        return np.array([self.element(each) for each in found.ravel().tolist()], np.int64).reshape(found.shape)
+
     def read(self, text: str) -> int | None:
         """The element of a name; None where it is that of none."""
         raise NotImplementedError

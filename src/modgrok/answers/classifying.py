@@ -33,7 +33,7 @@ from modgrok.separable.classification import Classification, FamilyVerdict, clas
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries
 from modgrok.separable.reductions.partial import predicted
-from modgrok.separable.verdict import Obstruction, Status, Witness
+from modgrok.separable.verdict import MEASURED, Obstruction, Status, Witness
 
 LONGEST_SENTENCE = 105
 """Characters of the verdict in the line that sums up an answer."""
@@ -283,9 +283,7 @@ def classify(
     expected = not_covered("it was not asked for", "table")
     if expect:
         expected = expected_from_table(asked.table, asked.modulus, fraction=fraction, model=model)
-    closed = None
-    if found.witness is not None and found.witness.cyclic and asked.modulus is not None:
-        closed = disguise(found.witness, asked.indices, asked.modulus)
+    closed = closed_form(asked, found)
     share = enough(asked.table, asked.modulus, found) if model == "power" else None
     shares = share_curve(asked.table, asked.modulus, model, progress=progress) if curve else None
     ahead = outlook(expected, share, fraction, curve=shares, whole=whole)
@@ -307,6 +305,16 @@ def classify(
         model=model,
         seconds=time.perf_counter() - started,
     )
+
+
+def closed_form(asked: Function, found: Classification) -> Disguise | None:
+    """The short form of the first family that fits and has one: few values make a sum of many a product, as they do of
+    n1^15 n2^15 mod 31, and the product is what one would call it."""
+    if asked.modulus is None or found.family not in MEASURED:
+        return None
+    fitting = (family.verdict.witness for family in found.families if family.verdict.in_class)
+    forms = (disguise(witness, asked.indices, asked.modulus) for witness in fitting if witness and witness.cyclic)
+    return next(filter(None, forms), None)
 
 
 def as_the_kernel_reads(function: Function, found: Classification) -> Classification:

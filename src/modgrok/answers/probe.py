@@ -14,7 +14,7 @@ from typing import Any, SupportsFloat
 
 from modgrok.algebra.function import Function
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, percent
+from modgrok.base.results import Result, loss_text, percent
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.formula import expected_from_loss
 
@@ -46,7 +46,7 @@ class Probe(Result):
         if self.test_accuracy is None:
             reached = "had no unseen cell to be tested on"
         got = f"{CALLED[self.model]} of width {self.width} {reached} after {self.steps:,} steps"
-        loss, reason = f"its training loss of {self.train_loss:.2g} stands for", self.expected.reason
+        loss, reason = f"its training loss of {loss_text(self.train_loss)} stands for", self.expected.reason
         if not self.expected.covered:
             return f"{got}; what {loss} is not known: {reason}"
         than = "" if self.test_accuracy is None else self.expected.compared(self.test_accuracy)

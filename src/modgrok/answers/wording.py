@@ -52,9 +52,13 @@ def what_it_is(
     if best.family == GROUP.name:
         return what_group(best)
     verb, noun = "is" if known is None else f"agrees in its {known:,} known {cells} with", FAMILIES[best.family].noun
-    if closed is not None and closed.plain:
-        return f"{verb} a {noun}" if str(closed) == expression else f"{verb} the {noun} {closed}"
-    return f"{verb} a {noun} in disguise: {closed or relabelled(best)}"
+    if closed is None:
+        return f"{verb} a {noun} in disguise: {relabelled(best)}"
+    told = "product" if closed.product else "sum"
+    also = f", and a {noun} in disguise as well" if told != noun else ""
+    if closed.plain:
+        return f"{verb} a {told}{also}" if str(closed) == expression else f"{verb} the {told} {closed}{also}"
+    return f"{verb} a {told} in disguise: {closed}{also}"
 
 
 def beyond_its_variables(asked: Function) -> str:

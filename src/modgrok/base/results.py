@@ -157,6 +157,11 @@ def percent(share: float | None, digits: int = 2) -> str:
     return f"{shown:.{digits}f} %" if share not in (0, 1) else f"{100 * share:.0f} %"
 
 
+def loss_text(loss: float) -> str:
+    """0.0021, 1.22e-11; what a training tells as 0 is smaller than its numbers of 32 bits are exact."""
+    return f"{loss:.3g}" if loss else "<1e-7"
+
+
 def html_table(facts: Mapping[str, object], title: str = "") -> str:
     """Names and values as a small HTML table, for the repr of results in notebooks."""
     return html_rows((), [(name, str(value)) for name, value in facts.items()], title)

@@ -96,7 +96,10 @@ def many_seeds(args: argparse.Namespace, config: TrainConfig, console: Console) 
 
 
 def exit_code(result: Run | Sweep) -> int:
-    return 0 if isinstance(result, Sweep) or result.finished else interrupts.exit_code()
+    if isinstance(result, Sweep):
+        return 0
+    diverged = result.diagnosis is not None and result.diagnosis.outcome == "diverged"
+    return int(diverged) if result.finished else interrupts.exit_code()
 
 
 def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
@@ -140,7 +143,7 @@ def show(result: Run | Sweep, console: Console, args: argparse.Namespace) -> Non
         say(console, closed_form(result))
     elif isfinite(final["ipr"]):
         alive = f"{final['alive']} of {config.width} neurons alive"
-        some = f" (mean IPR {final['ipr_alive']:.3f})" if final["alive"] < config.width else ""
+        some = f" (mean IPR {final['ipr_alive']:.3f})" if 0 < final["alive"] < config.width else ""
         order = f"{result.residue_order.name} order; {', '.join(result.ipr_blocks)}"
         say(console, f"mean IPR {final['ipr']:.3f} ({order}); {alive}{some}")
     else:

@@ -20,10 +20,9 @@ from modgrok.algebra.field import exp_table, inverse, is_prime, log_table
 from modgrok.algebra.polynomial import Polynomial, from_table, polynomial
 from modgrok.separable.verdict import Witness
 
-LARGEST_MODULUS = 1024
-"""Up to which modulus closed forms are looked for, among c·n^k + d."""
 LARGEST_POLYNOMIAL = 127
-"""Up to which prime they are polynomials of any form: each of fewer than p witnesses then takes p² steps."""
+"""Up to which prime closed forms are polynomials of any form, and not c·n^k + d alone: each of fewer than p witnesses
+then takes p² steps."""
 HIGHEST_POWER = 12
 MOST_TERMS = 3
 """Terms in h, and in each of g1, g2, …, of a form that is worth telling."""
@@ -64,11 +63,11 @@ class Disguise:
 
 def disguise(witness: Witness, axes: Sequence[int], modulus: int) -> Disguise | None:
     """The shortest closed form of a witness for a function of n_i, i in `axes`, modulo `modulus`; None without one."""
-    if modulus > LARGEST_MODULUS or any(len(part) != modulus for part in witness.g):
+    if any(len(part) != modulus for part in witness.g):
         return None
     if witness.group_order == modulus and not witness.absorbing:
         found = sums(witness, axes, modulus)
-    elif witness.group_order == modulus - 1 and is_prime(modulus) and None not in witness.h:
+    elif witness.group_order == modulus - 1 and is_prime(modulus):
         found = products(witness, axes, modulus)
     else:
         return None
@@ -80,7 +79,7 @@ def sums(witness: Witness, axes: Sequence[int], m: int) -> Iterator[Disguise]:
     """Every u·g without constants, for the units u; a term c·t^e of h becomes c·u^(-e)·t^e."""
     shift = sum(part[0] or 0 for part in witness.g)
     parts = [fitted((np.array(part) - part[0]) % m, m, k) for k, part in zip(axes, witness.g, strict=True)]
-    h = np.roll([-1 if v is None else v for v in witness.h], -shift)
+    h = np.roll(free(witness.h), -shift)
     outer = fitted(h, m, 1) if (h >= 0).all() else shifted(h, m)
     if outer is None or any(part is None for part in parts) or not any(part.terms for part in parts if part):
         return
@@ -94,6 +93,9 @@ def sums(witness: Witness, axes: Sequence[int], m: int) -> Iterator[Disguise]:
 def products(witness: Witness, axes: Sequence[int], p: int) -> Iterator[Disguise]:
     """Every γ^(u·g), for the units u of Z_(p-1), with leading coefficients 1 where h can take them over."""
     exponentials, logarithms = exp_table(p), log_table(p)
+    h = free(witness.h)
+    if witness.h_absorbing is None and (h < 0).any():
+        return
     for u in units(p - 1):
         factors = [factor(part, u, exponentials) for part in witness.g]
         parts = [part for k, values in zip(axes, factors, strict=True) if (part := fitted(values, p, k)) is not None]
@@ -102,7 +104,7 @@ def products(witness: Witness, axes: Sequence[int], p: int) -> Iterator[Disguise
         leading = [part.terms[0][1] if part.terms else 1 for part in parts]
         shift = sum(int(logarithms[c]) for c in leading)
         places = (logarithms[1:] + shift) * inverse(u, p - 1) % (p - 1)
-        outer = np.array(witness.h)[places]
+        outer = h[places]
         at_zero = witness.h_absorbing if witness.h_absorbing is not None else -int(outer.sum()) % p
         scaled = tuple(multiplied(part, inverse(c, p)) for part, c in zip(parts, leading, strict=True))
         varying = tuple(part for part in scaled if part.terms and any(part.terms[0][0]))
@@ -115,13 +117,22 @@ def factor(part: tuple[int | None, ...], u: int, exponentials: Int[np.ndarray, "
     return np.array([0 if t is None else exponentials[t * u % len(exponentials)] for t in part])
 
 
+def free(h: tuple[int | None, ...]) -> Residues:
+    """A witness's h with -1 where it is free: no cell reaches it."""
+    return np.array([-1 if v is None else v for v in h])
+
+
 def fitted(values: Residues, m: int, index: int) -> Polynomial | None:
-    """The polynomial in n_index with these values: c·n^k + d if they are that, modulo small primes any other."""
-    c, d = int(values[1] - values[0]), int(values[0])
-    fits = ~((d + c * powers(m) - values) % m).any(axis=1)
+    """The polynomial in n_index with these values, those below 0 free: c·n^k + d if they are that, modulo small primes
+    any other where none is free."""
+    if values[:2].min() < 0:
+        return None
+    c, d, known = int(values[1] - values[0]), int(values[0]), values >= 0
+    fits = ~((d + c * powers(m) - values) % m)[:, known].any(axis=1)
     if fits.any():
         return polynomial(m, (index,), {(int(fits.argmax()) + 1,): c, (0,): d})
-    return from_table(values, m, (index,)) if m <= LARGEST_POLYNOMIAL and is_prime(m) else None
+    whole = known.all() and m <= LARGEST_POLYNOMIAL and is_prime(m)
+    return from_table(values, m, (index,)) if whole else None
 
 
 def shifted(h: Residues, m: int) -> Polynomial | None:

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from modgrok.algebra.function import Function
 from modgrok.algebra.structures import Integers
-from modgrok.base.results import Result, percent
+from modgrok.base.results import Result, loss_text, percent
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.losses import LOSSES, blank_loss
@@ -287,7 +287,7 @@ def collapsed(seen: Seen) -> Words:
     strong, advice = f"weight decay too strong{shown(config, 'weight_decay')}, or {small}", less_decay(config)
     return (
         f"Collapsed{after_all(seen)}: the weights decayed and the network answers nearly 0 everywhere "
-        f"(loss {seen.last['train_loss']:.5f}, and 0 itself has {blank(config):.5f})",
+        f"(loss {loss_text(seen.last['train_loss'])}, and 0 itself has {loss_text(blank(config))})",
         strong if advice else small,
         f"try {advice or 'a larger init_scale'}",
     )

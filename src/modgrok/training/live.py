@@ -24,7 +24,7 @@ from rich.table import Table
 from modgrok.base import printing
 from modgrok.base.errors import InputError
 from modgrok.base.progress import html_bar, line_every_few_seconds, notebook_output
-from modgrok.base.results import percent
+from modgrok.base.results import loss_text, percent
 from modgrok.networks.network import Network
 from modgrok.training.config import TrainConfig
 from modgrok.training.diagnosis import LEARNED
@@ -106,7 +106,7 @@ def lines_view(config: TrainConfig, console: Console, beginning: str) -> Iterato
 def line_of(row: Mapping[str, float], steps: int) -> str:
     """A measurement in one line."""
     known = [part for part in ("train", "test") if isfinite(row[f"{part}_accuracy"])]
-    parts = [f"{part} {percent(row[f'{part}_accuracy'])} (loss {row[f'{part}_loss']:.3g})" for part in known]
+    parts = [f"{part} {percent(row[f'{part}_accuracy'])} (loss {loss_text(row[f'{part}_loss'])})" for part in known]
     return ", ".join([f"step {int(row['step']):,} of {steps:,}", *parts])
 
 
@@ -147,7 +147,7 @@ def numbers_table(
             when = passed[part]
             curve = [] if accuracies is None else [sparkline(accuracies[part])]
             never = "never" if accuracies is None else "not yet"
-            table.add_row(part, f"{loss:.6f}", percent(accuracy), never if when is None else str(when), *curve)
+            table.add_row(part, loss_text(loss), percent(accuracy), never if when is None else str(when), *curve)
     return table
 
 

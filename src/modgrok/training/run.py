@@ -16,7 +16,7 @@ import pyarrow as pa
 from modgrok.base.errors import InputError
 from modgrok.base.files import write_json, write_parquet
 from modgrok.base.provenance import KEY, UNKNOWN, Made, read_made
-from modgrok.base.results import Columns, Result, html_table, percent, plain_object
+from modgrok.base.results import Columns, Result, html_table, loss_text, percent, plain_object
 from modgrok.base.stores import DamagedError, Kinds, read_columns, read_object
 from modgrok.inspection.inspecting import Inspection
 from modgrok.inspection.order import Order, order_of
@@ -224,8 +224,8 @@ class Run(Result, Measured):
         final = self.final
         facts = {
             "step": f"{self.step} of {self.config.steps}",
-            "training set": f"{percent(final['train_accuracy'])}, loss {final['train_loss']:.3g}",
-            "test set": f"{percent(final['test_accuracy'])}, loss {final['test_loss']:.3g}",
+            "training set": f"{percent(final['train_accuracy'])}, loss {loss_text(final['train_loss'])}",
+            "test set": f"{percent(final['test_accuracy'])}, loss {loss_text(final['test_loss'])}",
             **({"mean IPR": f"{final['ipr']:.3f} ({self.residue_order.name} order)"} if self.ipr_blocks else {}),
             "diagnosis": "none: stopped before the first measurement"
             if self.diagnosis is None

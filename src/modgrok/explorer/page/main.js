@@ -103,7 +103,7 @@ class App {
     this.place.classList.remove("stale");
     this.current = current;
     const { expression = "", mod = "", table = "" } = current.question;
-    Object.assign(this.state, { expression, mod: mod || current.info.modulus || "", table });
+    Object.assign(this.state, { expression, mod: mod || (!current.info.elements && current.info.modulus) || "", table });
     address.write(this.state);
     this.show();
   }

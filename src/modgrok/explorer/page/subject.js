@@ -1,4 +1,5 @@
 // The bar on top: the expression and its modulus, read by the server as they are typed; errors with a caret.
+import { START } from "./address.js";
 import { ApiError, get, newest } from "./api.js";
 import { announce, debounced, el, replace } from "./dom.js";
 import { formula } from "./maths.js";
@@ -13,6 +14,7 @@ export class Subject {
     this.app = app;
     this.expression = el("input", { id: "expression", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-describedby": "subject-below", oninput: () => this.typed() });
     this.modulus = el("input", { id: "modulus", inputmode: "numeric", autocomplete: "off", "aria-describedby": "subject-below", oninput: () => this.typed() });
+    this.residues = START.mod;  // the modulus of the last function that has one: a group's order or a field's size is none
     this.below = el("div", { className: "below small", id: "subject-below" });
     replace(app.form, el("div", {}, el("label", { for: "expression" }, "Function"), this.expression),
       el("div", { className: "modulus" }, el("label", { for: "modulus" }, "Modulus"), this.modulus), this.below);
@@ -32,7 +34,7 @@ export class Subject {
   }
 
   question() {
-    const mod = this.modulus.value.trim();
+    const mod = this.modulus.value.trim() || (this.elsewhere ? this.residues : "");
     const expression = this.expression.value;
     return this.table && !expression.trim() ? { table: this.table, mod } : { expression, mod };
   }
@@ -45,10 +47,14 @@ export class Subject {
       if (sent > LONGEST_SENT) throw new ApiError(0, { error: `this is too long: ${count(question.expression.length)} characters, where 4,000 are the limit and any but plain letters and digits count more; shorten it` });
       const info = await this.ask(question);
       if (typed_since()) return;
-      if (info.modulus && Number(this.modulus.value) !== info.modulus) {  // where the expression says its own: n1 n2 mod 7, a b in S5
+      this.elsewhere = Boolean(info.elements) && !question.table;
+      if (this.elsewhere) this.modulus.value = question.mod = "";
+      else if (info.modulus && Number(this.modulus.value) !== info.modulus) {  // where the expression says its own: n1 n2 mod 7
         this.modulus.value = String(info.modulus);
         if (!question.table) question.mod = this.modulus.value;
       }
+      this.modulus.placeholder = this.elsewhere ? "none" : "";
+      if (info.modulus && !this.elsewhere && !question.table) this.residues = String(info.modulus);
       this.show(info);
       this.app.subjectRead({ question, info });
     } catch (error) {

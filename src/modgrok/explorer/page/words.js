@@ -5,6 +5,7 @@ export const VERDICTS = { "in-class": "in the class", "not-in-class": "not in th
 export const percent = (share) => {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
+  if (value > 0 && value < 0.1) return `${value.toPrecision(1)} %`;
   const shown = value > 99.9 && value < 100 || value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0);
   return `${shown === "100.0" ? "99.9" : shown} %`;
 };
@@ -24,6 +25,8 @@ export function figure(number) {
   if (size >= 1e5 || size < 1e-3) return number.toExponential(1).replace("e+", "e");
   return size >= 100 ? number.toFixed(0) : number.toPrecision(3);
 }
+/** A loss: what a training tells as 0 is smaller than its numbers of 32 bits are exact. */
+export const lossText = (loss) => loss === 0 ? "<1e-7" : figure(loss);
 /** A power of ten, as beside an axis; empty for all other numbers. */
 export function power(number) {
   const exponent = Math.log10(number);

@@ -1,14 +1,14 @@
 // Curves over training steps, by uPlot: a frame that follows the page's width and theme, data that may grow, a marker that moves.
 import { el, framed } from "../dom.js";
 import { line, themed } from "../colours.js";
-import { count, figure, percent, power } from "../words.js";
+import { count, figure, lossText, percent, power } from "../words.js";
 
 const font = "12px Inter, system-ui, sans-serif";
 
 const SCALES = {
   share: { say: percent, tick: (tick) => `${Math.round(100 * tick)} %` },
   unit: { say: figure, tick: String },
-  log: { say: figure, tick: power },
+  log: { say: lossText, tick: power },
 };
 
 /** Grid lines at powers of ten alone. */

@@ -5,7 +5,7 @@ import { el, replace } from "../dom.js";
 import { field, notice, segmented, waiting } from "../parts.js";
 import { Scatter } from "../pictures/scatter.js";
 import { LINES } from "../colours.js";
-import { VERDICTS, count, figure, percent } from "../words.js";
+import { VERDICTS, count, lossText, percent } from "../words.js";
 
 const HINT = "Point at a dot, or walk through them with the arrow keys; a click or Enter opens its function.";
 const ACROSS = { ratio: "against a random table", loss: "as it is" };
@@ -82,7 +82,7 @@ class CensusView {
     if (at === null) { this.detail.textContent = HINT; return; }
     const { points, found } = this;
     const what = found.expression[at] ?? "a table";
-    this.detail.textContent = `${what} mod ${points.modulus[at]} · ${found.families[points.family[at]]} · trained on ${percent(points.fraction[at])} · loss ${figure(points.loss[at])} · test accuracy ${percent(points.accuracy[at])}`;
+    this.detail.textContent = `${what} mod ${points.modulus[at]} · ${found.families[points.family[at]]} · trained on ${percent(points.fraction[at])} · loss ${lossText(points.loss[at])} · test accuracy ${percent(points.accuracy[at])}`;
   }
 
   async visit(at) {

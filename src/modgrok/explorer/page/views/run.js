@@ -113,7 +113,7 @@ export class RunPanel {
   adopt({ expression, modulus, table }) {
     const { state } = this.app;
     const plain = (text) => (text || "").replace(/\s/g, "");
-    const same = table ? table === state.table : plain(expression) === plain(this.app.current?.info.expression ?? state.expression) && String(modulus) === String(state.mod);
+    const same = table ? table === state.table : plain(expression) === plain(this.app.current?.info.expression ?? state.expression) && String(modulus) === String(this.app.current?.info.modulus ?? state.mod);
     if (!same && (expression || table)) this.app.go({ expression: expression ?? "", mod: modulus ?? "", table: table ?? "" }, { fresh: false, subject: true });
   }
 

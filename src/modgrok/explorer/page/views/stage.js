@@ -9,7 +9,7 @@ import { Sheet, drawLaw, drawSpectrum } from "../pictures/moving.js";
 import { WaveGrid } from "../pictures/small.js";
 import { TablePicture } from "../pictures/table.js";
 import { Player } from "../player.js";
-import { count, figure, percent } from "../words.js";
+import { count, figure, lossText, percent } from "../words.js";
 
 const CELLS = ["test-wrong", "test-right", "train-wrong", "train-right", "line"];
 const SAID = ["test cell, wrong", "test cell, right", "training cell, wrong", "training cell, right", "unknown cell"];
@@ -104,7 +104,7 @@ export class Stage {
     this.numbers.set("step", this.until && !this.film ? `${count(step)} of ${count(this.until)}` : count(step));
     this.numbers.set("train", percent(numbers.train_accuracy));
     this.numbers.set("test", percent(numbers.test_accuracy));
-    this.numbers.set("loss", figure(numbers.train_loss));
+    this.numbers.set("loss", lossText(numbers.train_loss));
     this.numbers.set("ipr", figure(numbers.ipr));
   }
 
