@@ -24,13 +24,29 @@ from modgrok.explorer.workers import environment
 
 PATIENCE = 300
 """Seconds until an answer, or the end, is given up; machines that test are busy."""
+PATIENT = """
+import sys
+from dataclasses import replace
+from modgrok.explorer.laboratory import Laboratory
+
+begin = Laboratory.__init__
+
+def patient(self, *, limits, **places):
+    begin(self, limits=replace(limits, seconds=None, patience=None), **places)
+
+Laboratory.__init__ = patient
+from modgrok.cli import main
+sys.exit(main())
+"""
+"""A public explorer whose answers and trainings may take any time: what a busy machine needs is no question of ours."""
 
 
 class Explorer:
     """`modgrok explore` in a folder, until `close`."""
 
-    def __init__(self, folder: str | Path, *options: str, stderr: IO[str] | None = None) -> None:
-        command = [sys.executable, "-m", "modgrok", "explore", "--no-open", "--port", "0", *options]
+    def __init__(self, folder: str | Path, *options: str, stderr: IO[str] | None = None, patient: bool = False) -> None:
+        program = ("-c", PATIENT) if patient else ("-m", "modgrok")
+        command = [sys.executable, *program, "explore", "--no-open", "--port", "0", *options]
         self.folder = Path(folder)
         self.process = subprocess.Popen(
             command, cwd=folder, env=environment(), stdout=subprocess.PIPE, stderr=stderr, text=True

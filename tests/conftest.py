@@ -10,6 +10,7 @@ import os
 import re
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -55,15 +56,24 @@ def speaks_of_arrays(annotation: str, names: Mapping[str, Any]) -> bool:
 def checked(**how: Any) -> Callable[[Any], Any]:
     """What the import hook puts on every function and class: jaxtyping's check, where there is an array to check.
 
-    The others are left to mypy, which costs no time.
+    The others are left to mypy, which costs no time. A function inside another is made anew at every call of that one,
+    and a check of it takes longer to make than most of them run: the first ones of each are checked.
     """
-    decorate = jaxtyped(**how)
 
     def on(what: Any) -> Any:
+        if "<locals>" in what.__qualname__:
+            MADE[what.__module__, what.__qualname__] += 1
+            if MADE[what.__module__, what.__qualname__] > MADE_WITH_CHECKS:
+                return what
         written, names = getattr(what, "__annotations__", {}), vars(sys.modules[what.__module__])
-        return decorate(what) if speaks_of_arrays(" ".join(map(str, written.values())), names) else what
+        return jaxtyped(**how)(what) if speaks_of_arrays(" ".join(map(str, written.values())), names) else what
 
     return on
+
+
+MADE: Counter[tuple[str, str]] = Counter()
+"""How often each function inside another was made."""
+MADE_WITH_CHECKS = 20
 
 
 # Before anything imports modgrok. An int is a float here, as it is to mypy.

@@ -1,11 +1,14 @@
-"""A census whose networks obey the loss law, without any training: one curve, accuracy = 1 - r²."""
+"""Censuses without any training: one whose networks obey the loss law, and slices of those that come along."""
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from modgrok.censuses import store
 from modgrok.censuses.annotation import ANNOTATIONS
@@ -13,6 +16,7 @@ from modgrok.censuses.families import FAMILIES
 from modgrok.censuses.plan import plan_from
 from modgrok.experiments.row_store import write_rows
 
+CENSUSES = Path(__file__).parents[1] / "benchmarks" / "census"
 MODULI, WIDTHS, FRACTIONS, STEPS = (43, 61, 97), (250, 500), (0.3, 0.5, 0.7), (1000, 1500)
 
 
@@ -60,3 +64,11 @@ def plant(folder: Path) -> Path:
     store.claim(plan, folder)
     write_rows(folder / store.WHOLE, planted_rows())
     return folder
+
+
+def slice_of(name: str, folder: Path, networks: int) -> None:
+    """A folder with the first networks of a census of the repository."""
+    folder.mkdir(parents=True)
+    shutil.copy(CENSUSES / name / "plan.json", folder)
+    rows = pq.read_table(CENSUSES / name / "census.parquet")
+    pq.write_table(rows.filter(pc.less(rows["network"], networks)), folder / "census.parquet")

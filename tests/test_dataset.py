@@ -7,12 +7,12 @@ import json
 import re
 import shutil
 import tomllib
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
+from planted_census import CENSUSES, slice_of
 
 from modgrok import cli
 from modgrok.base import repository
@@ -22,25 +22,17 @@ from modgrok.censuses.store import ANNOTATIONS, ROWS
 from studies.dataset_building import TABLES, censuses_in
 from studies.dataset_columns import COLUMNS, described
 
-CENSUSES = Path(__file__).parents[1] / "benchmarks" / "census"
 PAGE = (CENSUSES.parents[1] / "docs" / "dataset.md").read_text(encoding="utf-8")
 MODEL = pa.field("model", pa.string())
 TAKEN = {"large": "results", "results": "results", "kinds": "other-kinds", "other-kinds": "other-kinds"}
 """Every census of the test is a slice of one of the two small ones, whose plans are read at once."""
 
 
-def slice_of(name: str, folder: Path) -> None:
-    folder.mkdir(parents=True)
-    shutil.copy(CENSUSES / name / "plan.json", folder)
-    rows = pq.read_table(CENSUSES / name / "census.parquet")
-    pq.write_table(rows.filter(pc.less(rows["network"], 60)), folder / "census.parquet")
-
-
 @pytest.fixture(scope="module")
 def source(tmp_path_factory):
     folder = tmp_path_factory.mktemp("censuses")
     for name, taken in TAKEN.items():
-        slice_of(taken, folder / name)
+        slice_of(taken, folder / name, 60)
     return folder
 
 

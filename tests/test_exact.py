@@ -65,7 +65,7 @@ def test_table_1_is_exact_and_narrow(text: str, p: int) -> None:
     assert check_polynomial(text, p, "minimal") <= 43
 
 
-@pytest.mark.parametrize("p", [97, 10007])
+@pytest.mark.parametrize("p", [97, 2003, pytest.param(10_007, marks=pytest.mark.slow)])
 def test_five_neurons_add(p: int) -> None:
     network = compile_exact("n1 + n2", p, Settings(frequencies="minimal"))
     assert network.circuit.width == 5

@@ -93,8 +93,8 @@ def test_ctrl_c_twice_while_a_network_trains_leaves_a_run_that_can_go_on(tmp_pat
         children = explorer.children()
         events = explorer.events()
         next(events)
-        settings = {"width": 8, "steps": 200_000, "snapshots": 4}
-        _, begun = explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 7, "settings": settings})
+        settings = {"width": 512, "steps": 200_000, "snapshots": 4}  # minutes
+        _, begun = explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 31, "settings": settings})
         next(name for name, data, _ in events if name == "point" and data["measured"])
         explorer.process.send_signal(signal.SIGINT)
         assert explorer.close() == 0  # that is Ctrl-C once more

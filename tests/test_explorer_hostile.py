@@ -6,6 +6,8 @@ No reply is a 500, nothing is printed on the terminal, and nothing is left behin
 from __future__ import annotations
 
 import json
+import os
+import signal
 import socket
 import time
 from contextlib import suppress
@@ -90,21 +92,35 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(place):
-    """A server that is busy with a long training, so that what is begun by chance waits; it prints no traceback."""
+    """A server that is busy with a training which stands still, so that what is begun by chance waits; no traceback."""
     (place / "temporary").mkdir()
     with pytest.MonkeyPatch.context() as patch, open(place / "printed", "w+") as printed:
         patch.setenv("TMPDIR", str(place / "temporary"))
         with Explorer(place, stderr=printed) as explorer:
-            settings = {"width": 64, "steps": 200_000, "snapshots": 4}
+            settings = {"width": 512, "steps": 200_000, "snapshots": 4}
             events = explorer.events()
             next(events)
             _, begun = explorer.post("/api/trainings", {"expression": "n1 n2", "mod": 31, "settings": settings})
             seen = next(number for name, data, number in events if name == "point" and data["measured"])
             explorer.run, explorer.instance = begun["run"], seen.partition("-")[0]
             events.close()
-            yield explorer
+            folder = place / "runs" / explorer.run
+            wait_for((folder / "snapshots.safetensors").exists)
+            trainer = json.loads((folder / "running.json").read_text())["pid"]
+            os.kill(trainer, signal.SIGSTOP)
+            try:
+                yield explorer
+            finally:
+                os.kill(trainer, signal.SIGCONT)
         printed.seek(0)
         assert printed.read().splitlines() == ["Press Ctrl-C to stop; press it again to stop within two seconds."]
+
+
+def wait_for(condition):
+    last = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < last, "it did not come true"
+        time.sleep(0.01)
 
 
 def filled(server, value):
@@ -283,9 +299,7 @@ def test_no_more_pages_listen_than_may_however_close_together_they_come(server):
         channel.close()
     assert 0 < answers.count(b"HTTP/1.1 200") <= LOCAL.streams
     assert answers.count(b"HTTP/1.1 200") + answers.count(b"HTTP/1.1 429") == len(channels)
-    last = time.monotonic() + PATIENCE
-    while not listens(server):
-        assert time.monotonic() < last, "the places were not given back"
+    wait_for(lambda: listens(server))
 
 
 def listens(server):

@@ -371,8 +371,8 @@ def test_long_work_that_is_cancelled_ends_with_its_child_and_what_waits_behind_i
 
 def test_the_queue_stopping_and_going_on(server):
     """The run that goes on at the end is there when the server is told to end: see the fixture."""
-    long = {"width": 8, "steps": 200_000}
-    bodies = [{"expression": "n1 n2", "mod": 7, "settings": long | {"seed": seed}} for seed in (8, 9)]
+    long = {"width": 512, "steps": 200_000, "snapshots": 4}  # minutes, so that it does not end before it is stopped
+    bodies = [{"expression": "n1 n2", "mod": 31, "settings": long | {"seed": seed}} for seed in (8, 9)]
     events = server.events()
     assert next(events)[0] == "hello"
     first, second = (server.post("/api/trainings", body)[1] for body in bodies)

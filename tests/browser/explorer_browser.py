@@ -56,9 +56,9 @@ CELLS = """(canvas) => {
 
 
 @contextmanager
-def explorer(folder: Path, *options: str) -> Iterator[Explorer]:
+def explorer(folder: Path, *options: str, patient: bool = False) -> Iterator[Explorer]:
     """An explorer; Ctrl-C ends it, and with it all that it had started."""
-    with Explorer(folder, *options) as found:
+    with Explorer(folder, *options, patient=patient) as found:
         yield found
         children = found.children()
     until(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()])

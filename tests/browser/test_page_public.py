@@ -14,7 +14,7 @@ pytestmark = BROWSER
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    with explorer(tmp_path_factory.mktemp("public"), "--public") as found:
+    with explorer(tmp_path_factory.mktemp("public"), "--public", patient=True) as found:
         yield found
 
 
@@ -32,7 +32,7 @@ def test_two_profiles_wait_for_each_other_and_see_nothing_of_each_other(server, 
     """The second is told that one is before it, and the address of the first's run opens nothing for it."""
     assert CHROMIUM
     with watched_page(browser, server.address) as ann, watched_page(browser, server.address) as bob:
-        longest = filled(ann, "n1 n2 + 5", 97, steps=5000, width=512)  # as long as a demo allows: a minute
+        longest = filled(ann, "n1 n2 + 5", 97, steps=5000, width=512)  # minutes, which nobody waits for
         short = filled(bob, "n1 + 3n2", 31, steps=20, width=8)
         longest.click()
         ann.wait_for_url("**run=*")

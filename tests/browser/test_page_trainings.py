@@ -15,7 +15,7 @@ from browser.explorer_browser import BROWSER, PATIENCE, copied, expect, open_vie
 
 pytestmark = BROWSER
 ENDLESS = {"width": 512, "steps": 200000}
-"""A training that somebody has to stop."""
+"""A training that somebody has to stop; modulo 31 and more it takes minutes."""
 
 
 def start_training(page: Any, **settings: object) -> None:
@@ -111,7 +111,7 @@ def test_a_training_that_compiles_says_so_and_for_how_long(page, server, last, w
 
 
 def test_two_trainings_stand_in_a_queue_and_can_be_stopped(page, server):
-    open_view(page, "training", "n1 n2", 7)
+    open_view(page, "training", "n1 n2", 31)
     start_training(page, **ENDLESS, seed=1)
     page.get_by_role("button", name="Stop", exact=True).wait_for()
     for picture in (".stage canvas.cells", ".stage .wave-grid canvas"):
@@ -156,7 +156,7 @@ def test_a_run_that_trains_is_asked_for_nothing_that_it_does_not_have_yet(page, 
 
 def test_a_training_that_ends_while_the_page_opens_is_not_shown_as_running(page, server):
     """The page asks how the run is; before it has the answer the run ends, which it hears of at once."""
-    open_view(page, "training", "n1 + n2", 7)
+    open_view(page, "training", "n1 + n2", 31)
     start_training(page, **ENDLESS, seed=5)
     page.wait_for_url("**run=*")
     until(lambda: shown_step(page) > 0)

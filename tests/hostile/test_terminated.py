@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -81,27 +82,40 @@ def ran(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.fixture(scope="module")
+def struck(tmp_path_factory):
+    """A command and a signal: what it was called with, and how it ended; each is called once."""
+    place = tmp_path_factory.mktemp("struck")
+    (place / "plan.toml").write_text(PLAN)
+
+    @cache
+    def end_of(command: str, number: int) -> tuple[list[str], Path, subprocess.CompletedProcess[str]]:
+        (moment, where), argv, _ = STRIKES[command]
+        words = [word.replace("OUT", f"{command}{number}") for word in argv]
+        return words, place, ran(place, "-c", STRUCK, str(number), str(moment), where, *words)
+
+    return end_of
+
+
 @pytest.mark.parametrize("command", STRIKES)
-def test_sigterm_saves_what_ctrl_c_saves(command, tmp_path):
-    (moment, place), argv, saved = STRIKES[command]
-    (tmp_path / "plan.toml").write_text(PLAN)
+def test_sigterm_saves_what_ctrl_c_saves(command, struck, monkeypatch):
     left = {}
-    for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
-        words = [word.replace("OUT", f"out{code}") for word in argv]
-        struck = ran(tmp_path, "-c", STRUCK, str(int(number)), str(moment), place, *words)
-        assert struck.returncode == code and "Traceback" not in struck.stderr, struck.stderr
-        left[code] = sorted(path.name for path in (tmp_path / f"out{code}").glob("*"))
-        assert set(saved) <= set(left[code]) and not any(name.startswith((".", "running")) for name in left[code])
-        again = ran(tmp_path, "-m", "modgrok", *words)
-        assert again.returncode == 0, again.stderr
+    for number, code in ((2, 130), (15, 143)):
+        words, place, done = struck(command, number)
+        assert done.returncode == code and "Traceback" not in done.stderr, done.stderr
+        left[code] = sorted(path.name for path in (place / f"{command}{number}").glob("*"))
+        saved = set(STRIKES[command][2])
+        assert saved <= set(left[code]) and not any(name.startswith((".", "running")) for name in left[code])
+        monkeypatch.chdir(place)
+        assert cli.main(words) == 0
     assert left[130] == left[143]
 
 
-def test_a_training_that_was_terminated_says_how_to_go_on(tmp_path):
-    (moment, place), argv, _ = STRIKES["train"]
-    struck = ran(tmp_path, "-c", STRUCK, "15", str(moment), place, *argv)
-    assert "Stopped before its 60 steps; go on with: modgrok train --resume OUT" in struck.stdout.replace("\n", " ")
-    assert struck.returncode == 143
+def test_a_training_that_was_terminated_says_how_to_go_on(struck):
+    _, _, done = struck("train", 15)
+    said = done.stdout.replace("\n", " ")
+    assert "Stopped before its 60 steps; go on with: modgrok train --resume train15" in said
+    assert done.returncode == 143
 
 
 def test_sigterm_while_a_command_is_imported_waits_for_the_end_of_the_import(monkeypatch, capfd):
