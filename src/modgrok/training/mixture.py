@@ -79,16 +79,8 @@ class MixSettings:
 
     def config(self, task: str, modulus: int, seed: int, fraction: float) -> TrainConfig:
         """The training of one expert."""
-        return TrainConfig(
-            TASKS[task],
-            modulus,
-            width=self.width,
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            fraction=fraction,
-            seed=seed,
-        )
+        own = {name: getattr(self, name) for name in ("width", "steps", "learning_rate", "weight_decay")}
+        return TrainConfig(TASKS[task], modulus, fraction=fraction, seed=seed, **own)
 
 
 class LearnedExpert(NamedTuple):
