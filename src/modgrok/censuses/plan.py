@@ -223,7 +223,7 @@ def load_plan(path: Path) -> CensusPlan:
         raise InputError(f"{path}: {error}") from None
 
 
-def plan_from(content: Any) -> CensusPlan:
+def plan_from(content: object) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
     if not isinstance(content, Mapping):
         raise InputError(f"a plan is a table of keys, got {type(content).__name__}")
@@ -240,17 +240,11 @@ def plan_from(content: Any) -> CensusPlan:
         tuple(settings_from(block) for block in blocks),
         checked("fill", content.get("fill", 0.5), float),
         digests_from(content.get("digests", {})),
-        shuffle_from(content.get("shuffle", False)),
+        checked("shuffle", content.get("shuffle", False), bool),
     )
 
 
-def shuffle_from(content: Any) -> bool:
-    if not isinstance(content, bool):
-        raise InputError(f"shuffle is true or false, got {content!r}")
-    return content
-
-
-def digests_from(content: Any) -> dict[str, tuple[str, ...]]:
+def digests_from(content: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(content, Mapping) or not all(isinstance(found, list) for found in content.values()):
         raise InputError(f"digests must be lists of digests by family, got {content!r}")
     return {family: tuple(checked("digests", each, str) for each in found) for family, found in content.items()}
@@ -294,7 +288,7 @@ def checked(name: str, value: Any, kind: type) -> Any:
     """`value` as `kind`, if it is one; a whole number stands for a decimal one."""
     if isinstance(value, int) and not isinstance(value, bool) and kind is float:
         return float(value)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        words = {int: "whole numbers", float: "numbers", str: "names in quotes", dict: "blocks [[settings]]"}
-        raise InputError(f"{name} takes {words[kind]}, got {value!r}")
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        words = {int: "whole numbers", float: "numbers", bool: "true or false", dict: "blocks [[settings]]"}
+        raise InputError(f"{name} takes {words.get(kind, 'names in quotes')}, got {value!r}")
     return value

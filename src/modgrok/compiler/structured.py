@@ -19,12 +19,13 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.algebra import trees
+from modgrok.algebra.field import Residues
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group, cyclic_logarithms
@@ -218,7 +219,7 @@ class Polynomials(Coded):
     def combined(
         self,
         signals: Sequence[Signal],
-        operation: Callable[..., Any],
+        operation: Callable[[Residues, Residues], Residues],
         neutral: int,
         meet: Callable[[Signal, Signal], Signal],
         text: str,

@@ -46,6 +46,7 @@ class CheckedClaim(Result):
     group: str
     outcome: str
     reason: str
+    told = ("family", "verdict", "group", "outcome", "reason", "holds")
 
     @property
     def holds(self) -> bool | None:
@@ -55,9 +56,6 @@ class CheckedClaim(Result):
     def summary(self) -> str:
         return f"{self.family} over {self.group}, {self.verdict}: {self.outcome}, {self.reason}"
 
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "holds": self.holds}
-
 
 @dataclass(frozen=True, repr=False)
 class Check(Result):
@@ -66,6 +64,7 @@ class Check(Result):
     function: Function
     claims: tuple[CheckedClaim, ...]
     seconds: float
+    told = ("holds", "function", "claims", "seconds")
 
     @property
     def holds(self) -> bool:
@@ -91,9 +90,6 @@ class Check(Result):
 
     def summary(self) -> str:
         return f"{self.function.title}: {self.outcome}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"holds": self.holds, **super().to_json()}
 
 
 def write_certificate(path: str | Path, function: Function, verdicts: Sequence[tuple[str, Verdict]]) -> None:
@@ -181,7 +177,7 @@ def stated_table(content: Mapping[str, Any], names: tuple[str, ...]) -> Function
     while isinstance(level, list):
         shape.append(len(level))
         level = level[0] if level else None
-    cells: list[Any] = [content["table"]]
+    cells: list[object] = [content["table"]]
     for size in shape:
         if len(cells) * size > MOST_CELLS:
             raise TooMuchWork(f"its table has more than {MOST_CELLS:,} cells")

@@ -33,7 +33,7 @@ from modgrok.separable.measures.nuclear import in_one_thread
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.finite_groups import as_sums, decide_group, latin_verdict
-from modgrok.separable.reductions.grouping import GroupedDecision, question
+from modgrok.separable.reductions.grouping import GroupedDecision, one_against_rest, question
 from modgrok.separable.reductions.orders import AnyOrder, product_verdict
 from modgrok.separable.verdict import (
     ADDITIVE,
@@ -261,11 +261,8 @@ def ask(
 
 def has_constant_lines(table: Int[np.ndarray, "p ..."]) -> bool:
     """Whether fixing one variable somewhere leaves one value at most: a place for ∞."""
-    for axis in range(table.ndim):
-        lines = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-        if any(len(np.unique(line[line >= 0])) == 1 for line in lines):
-            return True
-    return False
+    lines = (line for axis in range(table.ndim) for line in one_against_rest(table, axis))
+    return any(len(np.unique(line[line >= 0])) == 1 for line in lines)
 
 
 def work_in_turns(questions: Sequence[Question], steps: int) -> None:
