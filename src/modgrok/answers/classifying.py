@@ -20,7 +20,7 @@ from modgrok.answers.outlook import Outlook, outlook
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.results import Result, html_table, plain_object
+from modgrok.base.results import field_values, html_table, plain_object
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
@@ -28,11 +28,11 @@ from modgrok.loss_law.share_curve import ShareCurve, share_curve
 from modgrok.proofs.proof import NoProof
 from modgrok.recognition.disguise import disguise
 from modgrok.separable.certificates import own_table
-from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
+from modgrok.separable.classification import Classification, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries
 from modgrok.separable.reductions.partial import predicted
-from modgrok.separable.verdict import Obstruction, Status, Witness
+from modgrok.separable.verdict import Witness
 
 LONGEST_SENTENCE = 105
 """Characters of the verdict in the line that sums up an answer."""
@@ -47,7 +47,7 @@ else is known. The 3,000 steps of a transformer take longer of any table."""
 
 
 @dataclass(frozen=True, repr=False)
-class Answer(Result):
+class Answer(Classification):
     """What is known about a function; `expression` is None for one that was given as a table, and `modulus` for one
     whose variables and values differ in number.
 
@@ -62,27 +62,20 @@ class Answer(Result):
     """
 
     answer: tuple[str, str]
-
     expression: str | None
     variables: tuple[str, ...]
-    modulus: int | None
     function: Function
-    verdict: Status
-    family: str | None
-    group_order: int | None
-    witness: Witness | None
-    obstruction: Obstruction | None
-    families: tuple[FamilyVerdict, ...]
     closed_form: str | None
     group_facts: GroupFacts | None
     symmetries: Symmetries | None
-    fraction: float
     model: str
-    redundancy: float
     complexity: Complexity | None
     outlook: Outlook
-    notes: tuple[str, ...]
-    seconds: float
+    told = (
+        *("answer", "expression", "variables", "modulus", "function", "verdict", "family", "group_order", "witness"),
+        *("obstruction", "families", "closed_form", "group_facts", "symmetries", "fraction", "model", "redundancy"),
+        *("complexity", "outlook", "notes", "seconds"),
+    )
 
     @property
     def expected(self) -> Expectation:
@@ -241,28 +234,20 @@ def classify(
         trained = probe_function(asked, fraction=fraction, model=model, progress=progress)
         ahead = outlook(expected, share, fraction, trained, shares, whole=whole)
     is_said = wording.what_it_is(found, closed, known, asked.expression, bool(constant))
+    if found.status == "in-class" and not residues:
+        found = replace(found, notes=())
     return Answer(
         answer=(f"{asked.title} {is_said}{wording.beyond_its_variables(asked)}.", ahead.text),
         expression=asked.expression,
         variables=asked.variables,
-        modulus=asked.modulus,
         function=asked,
-        verdict=found.status,
-        family=found.family,
-        group_order=found.group_order,
-        witness=found.witness,
-        obstruction=found.obstruction,
-        families=found.families,
         closed_form=None if closed is None else str(closed),
         group_facts=facts_of(found.witness),
         symmetries=symmetric,
-        fraction=fraction,
         model=model,
-        redundancy=found.redundancy,
         complexity=measured(asked) if measure else None,
         outlook=ahead,
-        notes=found.notes if residues or found.status != "in-class" else (),
-        seconds=time.perf_counter() - started,
+        **field_values(found) | {"seconds": time.perf_counter() - started},
     )
 
 

@@ -6,6 +6,7 @@ prints it and exits with code 2; Python callers catch it as a `ValueError`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -33,6 +34,12 @@ def optional(package: str, what: str, extra: str | None = None) -> Any:
     except ImportError:
         source = package if extra is None else f"'modgrok[{extra}]'"
         raise InputError(f"{what} needs the package {package}; install it with: pip install {source}") from None
+
+
+def check_choice(what: str, value: object, allowed: Collection[object]) -> None:
+    """An `InputError` unless `value` is one of the allowed ones."""
+    if value not in allowed:
+        raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")
 
 
 def excerpt(text: str, position: int, width: int = 72) -> str:

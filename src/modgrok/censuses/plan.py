@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.algebra.field import check_modulus
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.files import read_bytes
 from modgrok.censuses.families import check_family, is_own, own_functions
 from modgrok.networks.models import trainable
@@ -91,8 +91,7 @@ class Settings:
     model: str = POWER
 
     def __post_init__(self) -> None:
-        if self.model not in trainable():
-            raise InputError(f"model must be {' or '.join(trainable())}, got {self.model!r}")
+        check_choice("model", self.model, trainable())
         for name in ("learning_rate", "weight_decay"):
             if getattr(self, name) is RATE_OF_THE_MODEL:
                 object.__setattr__(self, name, preset(self.model, DEFAULTS["optimiser"])[name])

@@ -12,10 +12,10 @@ from jaxtyping import Bool, Int, PyTree
 
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, FunctionLike, from_table, read_function
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.files import read_bytes
 from modgrok.networks.models import Logits, Model
-from modgrok.networks.models.base import ACTIVATIONS, check_choice
+from modgrok.networks.models.base import ACTIVATIONS
 from modgrok.networks.models.logits_table import LogitsTable
 from modgrok.networks.network import OWN_ANSWERS, Network
 from modgrok.networks.readers.asking import (

@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Int, Integer
@@ -28,7 +28,7 @@ from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
-from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.decision import EFFORT, Decision, check_table, steps_of
 from modgrok.separable.measures.nuclear import in_one_thread
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
@@ -93,7 +93,7 @@ class Classification(Result):
     redundancy: float
     notes: tuple[str, ...]
     seconds: float
-    told = (
+    told: ClassVar[tuple[str, ...]] = (
         *("modulus", "verdict", "family", "group_order", "witness", "obstruction", "families", "fraction"),
         *("redundancy", "notes", "seconds"),
     )
@@ -286,21 +286,14 @@ def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
 
 def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) -> Int[np.ndarray, "p ..."]:
     """The table itself, if it has two axes or more of whole numbers, and residues where there is a modulus."""
-    table = np.asarray(table)
-    if table.ndim < 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
-        raise InputError(
-            f"a value table has two axes or more of whole numbers, got shape {table.shape} of {table.dtype}"
-        )
+    table = check_table(table, several=True)
     if modulus is None:
-        return table.astype(np.int64)
+        return table
     check_modulus(modulus)
     if set(table.shape) != {modulus}:
-        raise InputError(
-            f"a value table modulo {modulus} has two axes or more of length {modulus} and whole numbers, "
-            f"got shape {table.shape} of {table.dtype}"
-        )
+        raise InputError(f"a value table modulo {modulus} has axes of length {modulus}, got shape {table.shape}")
     if table.max() >= modulus:
         raise InputError(
             f"values must be {Integers(modulus).elements}, got {table.min()} … {table.max()}; give table % {modulus}"
         )
-    return table.astype(np.int64)
+    return table

@@ -13,7 +13,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from modgrok.base.errors import InputError, optional
+from modgrok.base.errors import InputError, check_choice, optional
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import OnPoint, Point
 
@@ -70,8 +70,7 @@ def check_log(log: str | None, folder: Path | None) -> None:
     """An `InputError` where a log is asked for that cannot be written."""
     if log is None:
         return
-    if log not in LOGS:
-        raise InputError(f"log must be {' or '.join(LOGS)}, got {log!r}")
+    check_choice("log", log, LOGS)
     if folder is None:
         raise InputError("a log lies in the folder of its run; give one: out= (--out)")
     package_of(log)
