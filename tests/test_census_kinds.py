@@ -95,5 +95,5 @@ def test_parts_of_a_shuffled_plan_take_turns_and_have_some_of_everything():
         counts = np.unique([getattr(m, name) for m in half], return_counts=True)[1]
         assert counts.min() > 0.6 * counts.max()
     assert plan_from(json.loads(json_text(plan.to_json()))) == plan != plain and "shuffle" not in plain.to_json()
-    with pytest.raises(InputError, match="shuffle is true or false, got 1"):
+    with pytest.raises(InputError, match="shuffle takes true or false, got 1"):
         plan_from({**content, "shuffle": 1})

@@ -19,7 +19,6 @@ from scipy.special import softmax
 from modgrok.base.errors import InputError
 from modgrok.cli import main
 from modgrok.compiler.compiling import compile_exact
-from modgrok.networks import torch_source as torch_source_module
 from modgrok.networks.export import Exported, export
 from modgrok.networks.models import Mlp, Rows, Transformer
 from modgrok.networks.storage import load
@@ -165,7 +164,7 @@ def test_what_a_user_typed_is_data_in_the_module(tmp_path):
 
 
 def test_without_torch_there_is_one_sentence(monkeypatch):
-    monkeypatch.setattr(torch_source_module, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match="a PyTorch module needs the package torch; install it with: pip install"):
         untrained(MODELS["mlp"]).to_torch()
 

@@ -262,7 +262,7 @@ def test_experts_of_a_circuit_are_inspected_each_in_its_order():
 def test_bad_orders_are_explained():
     expert, _, _ = sum_expert(5, 4, (1, 1), rng=np.random.default_rng(6))
     network = network_of(expert, "n1 + n2", 5)
-    with pytest.raises(InputError, match="order must be one of auto, additive, multiplicative, witness, got 'natural'"):
+    with pytest.raises(InputError, match="order must be auto or additive or multiplicative or witness, got 'natural'"):
         inspect_network(network, order="natural")
     with pytest.raises(InputError, match="the order called witness is for functions that need it; this one has the"):
         inspect_network(network, order="witness")

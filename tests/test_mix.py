@@ -172,7 +172,7 @@ def test_beta_leaves_a_rounding_unit_to_wrong_classes():
 @pytest.mark.parametrize(
     "settings, message",
     [
-        ({"trained": "some"}, "trained must be one of all, sums, products, none"),
+        ({"trained": "some"}, "trained must be all or sums or products or none"),
         ({"width": 0}, "width must be a whole number from 1"),
         ({"steps": 0}, "steps must be a whole number from 1"),
         ({"fraction": 1.5}, "fraction must be above 0 and at most 1"),

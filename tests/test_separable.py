@@ -222,7 +222,7 @@ def test_tables_orders_and_limits_that_make_no_sense_are_refused():
         decide(good, 5, False, effort=-1)
     with pytest.raises(InputError, match="at most 16777216 cells"):
         decide(np.zeros((5000, 5000), dtype=np.int8), 5000, False)
-    with pytest.raises(InputError, match="axes or more of length 7"):
+    with pytest.raises(InputError, match="has axes of length 7"):
         classify_table(good, 7)
     with pytest.raises(InputError, match="residues 0 … 4, got 5 … 9"):
         classify_table(good + 5, 5)

@@ -116,7 +116,7 @@ def test_what_ray_is_asked_for_is_checked_before_anything_is_written(tmp_path, m
             cli.main([*map(str, command), "--out", str(folder), "--ray", "local"])
         said = capsys.readouterr().err.strip().splitlines()[-1]
         assert left.value.code == 2 and said == (
-            f"modgrok {command[0]}: --ray needs the package ray, which is not installed; pip install 'modgrok[ray]'"
+            f"modgrok {command[0]}: --ray needs the package ray; install it with: pip install 'modgrok[ray]'"
         )
     with pytest.raises(SystemExit):
         cli.main(["paper", "table1", "--ray", "local"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from modgrok.algebra.groups import Group
+from modgrok.algebra.groups import Group, powers_of
 
 
 def coset_order(group: Group) -> list[int]:
@@ -19,7 +19,7 @@ def coset_order(group: Group) -> list[int]:
 
 def ordered(group: Group, subgroup: tuple[int, ...]) -> list[int]:
     largest = subgroup[int(np.argmax(group.element_orders[list(subgroup)]))]
-    powers = [int(group.power(largest, exponent)) for exponent in range(int(group.element_orders[largest]))]
+    powers = powers_of(group.table, largest)
     if len(powers) == len(subgroup):
         return powers
     inner = maximal_normal(group, subgroup)

@@ -12,7 +12,6 @@ import re
 import unicodedata
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
 
 from modgrok.algebra.groups import Group
 from modgrok.algebra.structures import Structure
@@ -31,6 +30,7 @@ class KnownTask(Result):
     number: int
     expression: str
     structure: str
+    told = ("name", "number", "expression", "structure", "text")
 
     @property
     def text(self) -> str:
@@ -79,9 +79,6 @@ class TaskList(Result):
 
     def __len__(self) -> int:
         return len(self.tasks)
-
-    def to_json(self) -> dict[str, Any]:
-        return {"tasks": [task.to_json() | {"text": task.text} for task in self.tasks]}
 
     def _repr_html_(self) -> str:
         rows = [[str(task.number), task.name, task.expression, task.structure] for task in self.tasks]

@@ -12,7 +12,6 @@ for the second.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from modgrok.answers.probe import Probe
 from modgrok.base.results import Result, percent
@@ -59,6 +58,8 @@ class Outlook(Result):
     probe: Probe | None
     curve: ShareCurve | None = None
     whole: bool = True
+    told = ("outcome", "because", "advice")
+    """An answer has the numbers among its own keys."""
 
     @property
     def text(self) -> str:
@@ -128,10 +129,6 @@ class Outlook(Result):
 
     def summary(self) -> str:
         return f"{self.outcome}: expected test accuracy {self.accuracy}"
-
-    def to_json(self) -> dict[str, Any]:
-        """What is not told beside it: an answer has the numbers among its own keys."""
-        return {name: getattr(self, name) for name in ("outcome", "because", "advice")}
 
 
 def outlook(

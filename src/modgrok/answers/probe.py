@@ -54,8 +54,7 @@ class Probe(Result):
         return f"{got}; {loss} {self.expected.text}{beside}"
 
     def to_json(self) -> dict[str, Any]:
-        fields = super().to_json()
-        return {**fields.pop("expected"), **fields}
+        return self.keys_beside("expected")
 
 
 def probe_function(

@@ -6,6 +6,10 @@ prints it and exits with code 2; Python callers catch it as a `ValueError`.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from importlib import import_module
+from typing import Any
+
 
 class InputError(ValueError):
     """Something a user gave cannot be used; the message says what, what is allowed, and how to fix it."""
@@ -21,6 +25,21 @@ class ExpressionError(InputError):
     def __init__(self, message: str, text: str, position: int) -> None:
         self.message, self.text, self.position = message, text, position
         super().__init__(f"{message}\n{excerpt(text, position)}")
+
+
+def optional(package: str, what: str, extra: str | None = None) -> Any:
+    """A package that may be missing; an `InputError` that says what needs it, and how to get it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        source = package if extra is None else f"'modgrok[{extra}]'"
+        raise InputError(f"{what} needs the package {package}; install it with: pip install {source}") from None
+
+
+def check_choice(what: str, value: object, allowed: Collection[object]) -> None:
+    """An `InputError` unless `value` is one of the allowed ones."""
+    if value not in allowed:
+        raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")
 
 
 def excerpt(text: str, position: int, width: int = 72) -> str:

@@ -116,7 +116,7 @@ def taken(path: Path) -> int:
     for attempt in count(1):
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            if free(handle) and os.path.samestat(os.fstat(handle), os.stat(path)):
+            if free(handle) and is_open_file(path, handle):  # who had it may have just gone, and its file too
                 found = mark_in(handle)
                 if found is not None and found.elsewhere:
                     raise refusal(path.parent, path, found)
@@ -124,8 +124,6 @@ def taken(path: Path) -> int:
                 os.lseek(handle, 0, os.SEEK_SET)
                 os.write(handle, json_text(this_process()).encode())
                 return handle
-        except FileNotFoundError:
-            pass  # who had it has just gone, and its file too
         except BaseException:
             os.close(handle)
             raise

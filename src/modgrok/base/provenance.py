@@ -195,7 +195,7 @@ def commit_here() -> tuple[str | None, bool | None]:
 # ------------------------------------------------------------------------------------------ reading and telling
 
 
-def read_made(stored: Any) -> Made:
+def read_made(stored: object) -> Made:
     """What a file says under `provenance`; nothing is `UNKNOWN`, and what is no provenance an `InputError`."""
     if stored is None or stored == []:
         return (UNKNOWN,)
@@ -204,7 +204,7 @@ def read_made(stored: Any) -> Made:
     return tuple(read_one(each) for each in stored)
 
 
-def read_one(stored: Any) -> Provenance:
+def read_one(stored: object) -> Provenance:
     """One entry of a file, each field of its own type; those that a file lacks are not known."""
     if not isinstance(stored, dict):
         raise InputError(f"each provenance must be an object, got {stored!r:.40}")

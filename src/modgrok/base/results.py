@@ -29,7 +29,7 @@ from uuid import UUID
 
 import numpy as np
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import optional
 
 LONGEST_REPR = 160
 """Characters of a repr; a longer summary ends in an ellipsis."""
@@ -126,12 +126,8 @@ class Columns(dict[str, np.ndarray]):
         return len(next(iter(self.values()), ()))
 
     def to_pandas(self) -> Any:
-        """A pandas DataFrame of the columns; `pip install modgrok[pandas]` brings pandas."""
-        try:
-            import pandas
-        except ImportError:
-            raise InputError("a DataFrame needs pandas; pip install modgrok[pandas]") from None
-        return pandas.DataFrame(dict(self))
+        """A pandas DataFrame of the columns; `pip install 'modgrok[pandas]'` brings pandas."""
+        return optional("pandas", "a DataFrame", "pandas").DataFrame(dict(self))
 
     def __repr__(self) -> str:
         return f"<Columns: {self.rows} rows of {', '.join(self)}>"

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from modgrok.algebra.field import check_modulus
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.files import read_bytes
 from modgrok.censuses.families import check_family, is_own, own_functions
 from modgrok.networks.models import trainable
@@ -91,8 +91,7 @@ class Settings:
     model: str = POWER
 
     def __post_init__(self) -> None:
-        if self.model not in trainable():
-            raise InputError(f"model must be {' or '.join(trainable())}, got {self.model!r}")
+        check_choice("model", self.model, trainable())
         for name in ("learning_rate", "weight_decay"):
             if getattr(self, name) is RATE_OF_THE_MODEL:
                 object.__setattr__(self, name, preset(self.model, DEFAULTS["optimiser"])[name])
@@ -223,7 +222,7 @@ def load_plan(path: Path) -> CensusPlan:
         raise InputError(f"{path}: {error}") from None
 
 
-def plan_from(content: Any) -> CensusPlan:
+def plan_from(content: object) -> CensusPlan:
     """A plan from the plain data of a TOML or JSON file."""
     if not isinstance(content, Mapping):
         raise InputError(f"a plan is a table of keys, got {type(content).__name__}")
@@ -240,17 +239,11 @@ def plan_from(content: Any) -> CensusPlan:
         tuple(settings_from(block) for block in blocks),
         checked("fill", content.get("fill", 0.5), float),
         digests_from(content.get("digests", {})),
-        shuffle_from(content.get("shuffle", False)),
+        checked("shuffle", content.get("shuffle", False), bool),
     )
 
 
-def shuffle_from(content: Any) -> bool:
-    if not isinstance(content, bool):
-        raise InputError(f"shuffle is true or false, got {content!r}")
-    return content
-
-
-def digests_from(content: Any) -> dict[str, tuple[str, ...]]:
+def digests_from(content: object) -> dict[str, tuple[str, ...]]:
     if not isinstance(content, Mapping) or not all(isinstance(found, list) for found in content.values()):
         raise InputError(f"digests must be lists of digests by family, got {content!r}")
     return {family: tuple(checked("digests", each, str) for each in found) for family, found in content.items()}
@@ -294,7 +287,7 @@ def checked(name: str, value: Any, kind: type) -> Any:
     """`value` as `kind`, if it is one; a whole number stands for a decimal one."""
     if isinstance(value, int) and not isinstance(value, bool) and kind is float:
         return float(value)
-    if not isinstance(value, kind) or isinstance(value, bool):
-        words = {int: "whole numbers", float: "numbers", str: "names in quotes", dict: "blocks [[settings]]"}
-        raise InputError(f"{name} takes {words[kind]}, got {value!r}")
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        words = {int: "whole numbers", float: "numbers", bool: "true or false", dict: "blocks [[settings]]"}
+        raise InputError(f"{name} takes {words.get(kind, 'names in quotes')}, got {value!r}")
     return value

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, optional
 from modgrok.base.results import Result, plain
 from modgrok.censuses.store import read_rows
 
@@ -45,10 +45,7 @@ def query(folder: str | Path, sql: str) -> QueryResult:
 
 def answered(sql: str, tables: Mapping[str, pa.Table]) -> tuple[tuple[str, ...], tuple[dict[str, Any], ...]]:
     """Names and rows of the answer to a query about tables in memory, which sees no file."""
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError("queries need DuckDB; install it with: pip install 'modgrok[census]'") from None
+    duckdb = optional("duckdb", "a query", "census")
     with duckdb.connect(config={"enable_external_access": "false"}) as connection:
         for name, table in tables.items():
             connection.register(name, table)

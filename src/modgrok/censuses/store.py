@@ -99,9 +99,8 @@ class CensusStore(RowStore):
 
 def claim(plan: CensusPlan, folder: Path) -> CensusStore:
     """Make `folder` the folder of this plan, or refuse where it holds something else."""
-    other = "plan's census"
     hint = "choose another folder: out= (--out)"
-    claim_folder(folder, PLAN, lambda: "" if load_stored_plan(folder) == plan else other, hint=hint)
+    claim_folder(folder, PLAN, lambda: "" if load_stored_plan(folder) == plan else "plan's census", hint=hint)
     if not (folder / PLAN).exists():
         write_object(folder / PLAN, plan.to_json())
     return CensusStore(folder, plan)

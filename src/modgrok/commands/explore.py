@@ -68,17 +68,8 @@ def run(args: argparse.Namespace, console: Console) -> Explored:
         if not args.no_open and not args.public:
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-    return explore(
-        port=args.port,
-        host=args.host,
-        runs=args.runs,
-        report=args.report,
-        census=args.census,
-        seconds=args.seconds,
-        public=args.public,
-        behind_proxy=args.behind_proxy,
-        on_ready=on_ready,
-    )
+    named = ("port", "host", "runs", "report", "census", "seconds", "public", "behind_proxy")
+    return explore(**{name: getattr(args, name) for name in named}, on_ready=on_ready)
 
 
 def show(result: Explored, console: Console, args: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ from modgrok.algebra.function import Function, FunctionLike, read_function
 from modgrok.algebra.groups import GroupLike
 from modgrok.algebra.known_tasks import task_text
 from modgrok.algebra.trees import Tree
-from modgrok.base.errors import FaultError, InputError
+from modgrok.base.errors import FaultError, InputError, check_choice
 from modgrok.compiler.choosing import best_plan, best_table_plan, choose_kernel
 from modgrok.compiler.codes import CodeKernel
 from modgrok.compiler.exact_weights import AnyKernel, exact_expert
@@ -104,8 +104,7 @@ def compile(
     >>> compile(lambda a, b: (a + 2 * b) ** 2, mod=7).summary()
     'function 1d9846 (7 × 7 → 7), exact circuit, 13 neurons'
     """
-    if method not in METHODS:
-        raise InputError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    check_choice("method", method, METHODS)
     told: dict[str, Any] = {"frequencies": frequencies, "dtype": dtype, "mul_width": mul_width, "add_width": add_width}
     told |= {"beta": beta, "normalisation": normalisation, "seed": seed}
     given = {name: value for name, value in told.items() if value is not None}
@@ -236,15 +235,10 @@ def given_out(network: Network, *texts: str, modulus: int | None = None) -> Netw
 
 
 def check_exact_settings(settings: ExactSettings) -> None:
-    check_dtype(settings.dtype)
+    check_choice("dtype", settings.dtype, DTYPES)
     frequencies = settings.frequencies
     if not (frequencies in (None, "all", "minimal") or (isinstance(frequencies, int) and frequencies >= 1)):
         raise InputError(f"frequencies must be all, minimal or a number of at least 1, got {frequencies!r}")
-
-
-def check_dtype(dtype: str) -> None:
-    if dtype not in DTYPES:
-        raise InputError(f"dtype must be one of {', '.join(DTYPES)}, got {dtype!r}")
 
 
 def enough_margin(
@@ -301,9 +295,8 @@ def random_network(expression: str | Function, mod: int | None, settings: PaperS
 
 
 def check_paper_settings(settings: PaperSettings) -> None:
-    check_dtype(settings.dtype)
-    if settings.normalisation not in AMPLITUDES:
-        raise InputError(f"normalisation must be one of {', '.join(AMPLITUDES)}, got {settings.normalisation!r}")
+    check_choice("dtype", settings.dtype, DTYPES)
+    check_choice("normalisation", settings.normalisation, AMPLITUDES)
     if not (np.isfinite(settings.beta) and settings.beta > 0):
         raise InputError(f"beta must be a positive number, got {settings.beta}; the paper uses 100")
     if settings.seed < 0:

@@ -25,7 +25,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
-from typing import Any
 
 import numpy as np
 
@@ -260,7 +259,7 @@ def forms_of(signals: Sequence[Signal]) -> tuple[str, ...]:
     return tuple(signal.form for signal in signals) if all(signal.form for signal in signals) else ()
 
 
-def joined_forms(first: str, second: str, operation: Callable[..., Any]) -> str:
+def joined_forms(first: str, second: str, operation: object) -> str:
     return f"{first} + {second}" if operation is np.add else f"({first})*({second})"
 
 
@@ -285,7 +284,7 @@ def bracket(text: str) -> str:
     return text if text.isalnum() else f"({text})"
 
 
-def joined(texts: Sequence[str], operation: Callable[..., Any]) -> str:
+def joined(texts: Sequence[str], operation: object) -> str:
     if operation is np.add:
         return " + ".join(texts).replace("+ -", "- ")
     return " ".join(f"({text})" if " + " in text or " - " in text or text.startswith("-") else text for text in texts)

@@ -19,12 +19,13 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 from itertools import product
 from math import prod
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from jaxtyping import Int
 
 from modgrok.algebra import trees
+from modgrok.algebra.field import Residues
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group, cyclic_logarithms
@@ -33,8 +34,8 @@ from modgrok.algebra.structures import Structure
 from modgrok.algebra.trees import Tree, has_condition, to_text
 from modgrok.base.errors import InputError
 from modgrok.compiler.codes import LARGEST_LOOKUP, CodedStep, GroupProduct, Lookup, Pairing
-from modgrok.compiler.planner import Signal, Wires
-from modgrok.compiler.steps import Plan, Step, Table, sum_step
+from modgrok.compiler.planner import Signal, Wires, bracket, recognised
+from modgrok.compiler.steps import Plan, Step, Table, filled, sum_step
 from modgrok.separable.verdict import Witness
 
 Cut: TypeAlias = Callable[[int], int]
@@ -60,11 +61,7 @@ def numbered(function: Function) -> dict[int, int]:
 
 
 def lookup_step(inputs: tuple[int, ...], answers: Int[np.ndarray, "..."], classes: int, text: str) -> Step:
-    sizes = answers.shape
-    tables = np.zeros((len(inputs), max(sizes)), dtype=np.int64)
-    for row, size in zip(tables, sizes, strict=True):
-        row[:size] = np.arange(size)
-    own = np.arange(classes)
+    tables, own = filled([np.arange(size) for size in answers.shape]), np.arange(classes)
     kind = "relabel" if len(inputs) == 1 else "lookup"
     return CodedStep(kind, text, inputs, classes, tables, own, classes, coded=Lookup(np.asarray(answers)))
 
@@ -96,13 +93,10 @@ class Words(Coded):
                 if exponent == -1:
                     return self.inverted(inner)
                 joint = self.joint(inner)
-                text = f"{joint.text}^{exponent}" if joint.text.isalnum() else f"({joint.text})^{exponent}"
-                return self.reduced([joint.relabelled(self.powers(joint.table, exponent), text, "")])
+                table = np.asarray(self.group.power(joint.table, exponent))
+                return self.reduced([joint.relabelled(table, f"{bracket(joint.text)}^{exponent}", "")])
             case _:
                 raise InputError(f"words in groups are products, inverses and powers, got {to_text(tree)}")
-
-    def powers(self, table: Table, exponent: int) -> Table:
-        return np.asarray(self.group.power(table, exponent))
 
     def inverted(self, signals: Sequence[Signal]) -> list[Signal]:
         return [signal.relabelled(self.group.inverses[signal.table], inverse_text(signal.text), "")
@@ -118,8 +112,7 @@ class Words(Coded):
                 table = np.asarray(self.group.multiply(before.table, signal.table))
                 wire = before.wire if signal.wire is None else signal.wire
                 signal = Signal(wire, table, f"{before.text} {signal.text}".strip())
-            if (signal.table == signal.table[0]).all():
-                signal = Signal(None, signal.table[:1], signal.text)
+            signal = recognised(signal)
             if signal.wire is not None or signal.table[0] != 0:
                 done.append(signal)
         return done
@@ -151,9 +144,7 @@ class Words(Coded):
 
 
 def inverse_text(text: str) -> str:
-    if text.endswith("^-1"):
-        return text[:-3]
-    return f"{text}^-1" if text.isalnum() else f"({text})^-1"
+    return text[:-3] if text.endswith("^-1") else f"{bracket(text)}^-1"
 
 
 def word_plans(function: Function, group: Group, tree: Tree, codes: bool) -> Iterator[Plan]:
@@ -228,30 +219,26 @@ class Polynomials(Coded):
     def combined(
         self,
         signals: Sequence[Signal],
-        operation: Callable[..., Any],
+        operation: Callable[[Residues, Residues], Residues],
         neutral: int,
         meet: Callable[[Signal, Signal], Signal],
         text: str,
     ) -> Signal:
         """Signals on one wire are one; the rest meet two at a time; a constant changes a table at the end."""
         merged: dict[int | None, Signal] = {None: self.constant(neutral, "")}
-        for signal in signals:
-            varies = bool((signal.table != signal.table[0]).any())
-            wire = signal.wire if varies else None
-            table = signal.table if varies else signal.table[:1]
-            if wire in merged:
-                table = np.asarray(operation(merged[wire].table, table))
-            merged[wire] = Signal(wire, table, signal.text)
-        fixed = merged.pop(None)
+        for signal in map(recognised, signals):
+            before = merged.get(signal.wire)
+            table = signal.table if before is None else np.asarray(operation(before.table, signal.table))
+            merged[signal.wire] = replace(signal, table=table)
+        fixed, *others = map(recognised, merged.values())
         if neutral == 1 and fixed.table[0] == 0:
             return fixed
-        varying = [signal for signal in merged.values() if (signal.table != signal.table[0]).any()]
-        for signal in merged.values():
-            if signal not in varying:
-                fixed = Signal(None, np.asarray(operation(fixed.table, signal.table[:1])), "")
+        varying = sorted((signal for signal in others if signal.wire is not None), key=lambda signal: signal.wire or 0)
+        for signal in others:
+            if signal.wire is None:
+                fixed = self.constant(int(operation(fixed.table[0], signal.table[0])), "")
         if not varying:
             return fixed
-        varying.sort(key=lambda signal: int(signal.wire or 0))
         joint = reduce(meet, varying)
         return replace(joint, table=np.asarray(operation(joint.table, fixed.table)), text=text)
 
@@ -266,7 +253,7 @@ class Polynomials(Coded):
 
     def multiplied(self, left: Signal, right: Signal) -> Signal:
         """Logarithms add modulo q - 1, and zero absorbs."""
-        text = " ".join(part if part.isalnum() else f"({part})" for part in (left.text, right.text))
+        text = f"{bracket(left.text)} {bracket(right.text)}"
         wires, order = (int(left.wire or 0), int(right.wire or 0)), self.field.order
         logarithms = np.stack([self.field.logarithms[signal.table] for signal in (left, right)])
         exponentials = np.asarray(self.field.exponentials)
@@ -293,8 +280,7 @@ def lookup_plans(function: Function) -> Iterator[Plan]:
     planner = Coded(function)
     wire, size = 0, function.sizes[0]
     for k, other in enumerate(function.sizes[1:-1], start=1):
-        tables = np.zeros((2, max(size, other)), dtype=np.int64)
-        tables[0, :size], tables[1, :other] = np.arange(size), np.arange(other)
+        tables = filled([np.arange(size), np.arange(other)])
         pairs, text = size * other, f"({', '.join(function.variables[: k + 1])})"
         pairing = CodedStep(
             "pairs", text, (wire, k), pairs, tables, np.arange(pairs), pairs, coded=Pairing((size, other))

@@ -19,7 +19,7 @@ from types import ModuleType
 from typing import Any, Generic
 
 from modgrok.base.compilation_cache import use_compilation_cache
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, optional
 from modgrok.experiments.workers import Answer, Done, Task
 
 WHERE = "train on a Ray cluster: local (this machine), auto (the one it belongs to) or HOST:PORT"
@@ -154,11 +154,7 @@ def the_extra(address: str) -> ModuleType:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         if address == "local":
             os.environ.setdefault("RAY_AUTH_MODE", "token")
-    try:
-        import ray
-    except ImportError:
-        raise InputError("--ray needs the package ray, which is not installed; pip install 'modgrok[ray]'") from None
-    module: ModuleType = ray
+    module: ModuleType = optional("ray", "--ray", "ray")
     return module
 
 

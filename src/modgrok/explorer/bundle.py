@@ -15,7 +15,6 @@ from hashlib import sha256
 from html import escape
 from pathlib import Path
 from posixpath import dirname, join, normpath
-from typing import Any
 
 from modgrok.base.results import json_text
 
@@ -109,7 +108,7 @@ def policy(style: str, scripts: tuple[str, ...]) -> str:
     )
 
 
-def whole_page(title: str, about: str, data: Any) -> str:
+def whole_page(title: str, about: str, data: object) -> str:
     """The page that shows `data` (`explorer.sharing`). What is in them is text: no word of it becomes an element."""
     style, scripts = frame()
     for text in scripts:

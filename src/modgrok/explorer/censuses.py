@@ -6,6 +6,7 @@ same settings compare everywhere (`loss_law.law`), so there the law is a curve, 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -153,7 +154,7 @@ def census_table(params: Params) -> dict[str, Any]:
     return {"table": put_table(Path(str(params["tables"])), found, f"{family} {modulus} {seed}"), **found.to_json()}
 
 
-def check_among(name: str, value: Any, known: list[Any]) -> None:
+def check_among(name: str, value: object, known: Sequence[object]) -> None:
     if value not in known:
         listed = ", ".join(map(str, known[:MOST_NAMED])) + (", …" if len(known) > MOST_NAMED else "")
         raise InputError(f"{name} must be one of {listed}; got {str(value)[:40]!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from typing import Any
 
 import numpy as np
 from jaxtyping import Shaped
@@ -14,7 +13,7 @@ UNKNOWN_CELL = 65535
 """Stands for an unknown cell where a table is sent as u16."""
 
 
-def json_bytes(value: Any) -> bytes:
+def json_bytes(value: object) -> bytes:
     return json_text(value).encode()
 
 

@@ -16,7 +16,7 @@ from jaxtyping import Float, Int
 from modgrok.algebra.cosets import coset_order
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.results import plain_object
 from modgrok.compiler.compiling import compile
 from modgrok.explorer.asking import Params, number, run_folder, whole
@@ -198,8 +198,7 @@ def inspection(params: Params) -> dict[str, Any]:
 def download(params: Params) -> tuple[bytes, str]:
     """The network as a file, and a name for it."""
     found, form = asked_network(params).network, str(params.get("format") or "safetensors")
-    if form not in ("safetensors", "onnx"):
-        raise InputError(f"format must be safetensors or onnx, got {form[:40]!r}")
+    check_choice("format", form[:40], ("safetensors", "onnx"))
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"network.{form}"
         if form == "onnx":

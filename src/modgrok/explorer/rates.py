@@ -6,7 +6,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 
 MOST_ACCOUNTS = 10_000
@@ -77,18 +77,13 @@ TOLD = {
 }
 
 
-@dataclass(eq=False)
 class Account:
     """What one visitor or one address has spent, and what it holds now."""
 
-    allowance: Allowance
-    points: Bucket = field(init=False)
-    begun: Bucket = field(init=False)
-    held: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.points = Bucket(self.allowance.points, self.allowance.per_second)
-        self.begun = Bucket(self.allowance.jobs_an_hour, self.allowance.jobs_an_hour / 3600)
+    def __init__(self, allowance: Allowance) -> None:
+        self.allowance, self.held = allowance, Counter[str]()
+        self.points = Bucket(allowance.points, allowance.per_second)
+        self.begun = Bucket(allowance.jobs_an_hour, allowance.jobs_an_hour / 3600)
 
 
 class Accounts:

@@ -89,7 +89,7 @@ def flags(options: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """A value as Python reads it; texts in double quotes."""
     plain = isinstance(value, str) and value.isprintable() and not {'"', "\\"} & set(value)
     return f'"{value}"' if plain else repr(value)
@@ -158,7 +158,7 @@ def of_census(folder: str, plan: Mapping[str, Any], where: Mapping[str, Any]) ->
     return Recipe(command, python)
 
 
-def sql(value: Any) -> str:
+def sql(value: object) -> str:
     return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else repr(value)
 
 

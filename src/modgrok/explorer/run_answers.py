@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.files import read_json
 from modgrok.base.results import plain_object
 from modgrok.explorer.asking import Params, name_of, run_folder
@@ -145,8 +145,7 @@ def last_of(folder: Path) -> tuple[int, Network]:
 def run_film(params: Params) -> dict[str, Any]:
     """The film of a run: which cells are right at every kept step, with neurons; of the `last` step alone at once."""
     folder, frames = run_folder(params), str(params.get("frames") or "all")
-    if frames not in ("all", "last"):
-        raise InputError(f"frames must be all or last, got {frames[:40]!r}")
+    check_choice("frames", frames[:40], ("all", "last"))
     step, network = last_of(folder)
     if frames == "last":
         return film({}, step, network)

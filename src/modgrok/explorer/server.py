@@ -135,7 +135,7 @@ def refusal(status: int, text: str, seconds: int | None = None) -> Response:
     return in_json({"error": text, "position": None}, status, headers)
 
 
-def in_json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def in_json(value: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     from starlette.responses import Response
 
     return Response(json_bytes(value), status, headers, media_type="application/json")

@@ -143,7 +143,7 @@ def words_of(ask: str, given: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def check_word(name: str, value: Any, word: Word) -> None:
+def check_word(name: str, value: object, word: Word) -> None:
     if type(value) not in word.types or (isinstance(value, float) and not math.isfinite(value)):
         raise InputError(f"{name} must be {word.wanted}, got {shown(value)}")
     if isinstance(value, dict):
@@ -167,7 +167,7 @@ def is_strange(character: str) -> bool:
     return unicodedata.category(character) in ("Cc", "Cs") and character not in "\t\n\r"
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in an error: short, and on one line."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"

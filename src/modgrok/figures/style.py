@@ -90,7 +90,7 @@ class Figure(matplotlib.figure.Figure):
         return png.getvalue()
 
 
-def make_drawable(text: Any) -> None:
+def make_drawable(text: Text) -> None:
     """Names of files may have characters that no font has, and dollars around what is no formula."""
     if (shown := visible(text.get_text())) != text.get_text():
         text.set_text(shown)

@@ -50,7 +50,7 @@ def draw_band(
         axes.fill_between(steps, low, high, color=style["color"], alpha=0.18, linewidth=0)
 
 
-def phase_figure(varied: Mapping[str, Sequence[Any]], found: Sequence[Median], others: str = "") -> Figure:
+def phase_figure(varied: Mapping[str, Sequence[object]], found: Sequence[Median], others: str = "") -> Figure:
     """The median test accuracy, and the step at which it passes 99 %, by one setting or by two."""
     names = list(varied)
     with drawing(width=9.0, height=3.6) as figure:
@@ -98,7 +98,7 @@ def draw_accuracies(axes: Axes, name: str, found: Sequence[Median], title: str) 
 
 
 def draw_steps(
-    axes: Axes, name: str, values: Sequence[Any], when: Mapping[tuple[object, ...], float], title: str
+    axes: Axes, name: str, values: Sequence[object], when: Mapping[tuple[object, ...], float], title: str
 ) -> None:
     steps = np.array([when[value,] for value in values])
     axes.plot(places(axes, values), steps, "o" if isinstance(values[0], str) else "o-", color=COLOURS[1])
@@ -111,7 +111,7 @@ def draw_steps(
 def draw_cells(
     figure: Figure,
     axes: Axes,
-    varied: Mapping[str, Sequence[Any]],
+    varied: Mapping[str, Sequence[object]],
     numbers: Mapping[tuple[object, ...], float],
     form: Callable[[float], str],
     limits: tuple[float, float] | None,

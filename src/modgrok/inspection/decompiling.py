@@ -134,9 +134,6 @@ class Decompiled(Result):
         facts |= {"in words": self.paragraph()}
         return html_table(facts, f"decompiled {self.network.model.name}")
 
-    def but(self, **fields: Any) -> Decompiled:
-        return replace(self, **fields)
-
     def plot(self) -> Figure:
         """The original and its twin side by side; the answers alone where there is no formula."""
         from modgrok.figures.decompiled import decompiled_figure

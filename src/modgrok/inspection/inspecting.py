@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from jaxtyping import Bool
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.results import Result, html_table, percent, plain_object
 from modgrok.inspection.experts import (
     STATISTICS,
@@ -204,8 +204,7 @@ class Inspection(Result):
 
 def inspect_network(network: Network, *, order: str = "auto") -> Inspection:
     """Fit waves to every expert, snap them, and check the snapped network; other models have no experts."""
-    if order not in ORDER_NAMES:
-        raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {order!r}")
+    check_choice("order", order, ORDER_NAMES)
     if (why := no_waves(network)) is not None:
         return Inspection(network, no_weights_view=why)
     experts = inspect_experts(network, order)

@@ -28,7 +28,7 @@ from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group, cyclic_logarithms
 from modgrok.algebra.polynomial import LARGEST_TABLE, value_table
 from modgrok.algebra.trees import Tree, variable_names
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.compiler.choosing import witnesses
 from modgrok.compiler.plan import plan_by_shape, plan_by_terms, witness_tables
 from modgrok.separable.verdict import Witness
@@ -232,8 +232,7 @@ def table_order(table: Int[np.ndarray, "p ..."], name: str = "auto") -> Order:
 
 
 def chosen_order(name: str, modulus: int, terms: int, own: Callable[[], Order]) -> Order:
-    if name not in ORDER_NAMES:
-        raise InputError(f"order must be one of {', '.join(ORDER_NAMES)}, got {name!r}")
+    check_choice("order", name, ORDER_NAMES)
     if name in ("additive", "multiplicative"):
         return natural_order(name, modulus, terms)
     found = own()

@@ -12,10 +12,10 @@ from jaxtyping import Bool, Int, PyTree
 
 from modgrok.algebra.field import check_modulus
 from modgrok.algebra.function import Function, FunctionLike, from_table, read_function
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.files import read_bytes
 from modgrok.networks.models import Logits, Model
-from modgrok.networks.models.base import ACTIVATIONS, check_choice
+from modgrok.networks.models.base import ACTIVATIONS
 from modgrok.networks.models.logits_table import LogitsTable
 from modgrok.networks.network import OWN_ANSWERS, Network
 from modgrok.networks.readers.asking import (
@@ -102,7 +102,7 @@ def wrap(
     return replace(network, settings={TRAINING_ROWS: rows_given(training, sizes_of(network.model))})
 
 
-def frames_in(source: Any) -> list[tuple[int, Any]]:
+def frames_in(source: object) -> list[tuple[int, object]]:
     """What is to be wrapped, with the steps of a training that they are of; the last one is the network."""
     if isinstance(source, (str, Path)) and (Path(source) / WEIGHTS).is_file():  # a run
         return [(0, Path(source) / WEIGHTS)]
@@ -131,7 +131,7 @@ def is_network(source: object) -> bool:
     return isinstance(source, Mapping) or is_module(source) or getattr(source, "ndim", 0) >= 3
 
 
-def frames_of_file(path: Path) -> list[tuple[int, Any]]:
+def frames_of_file(path: Path) -> list[tuple[int, object]]:
     """A file, or what it holds where that is several state dicts."""
     check_no_table(path)
     if path.suffix.lower() not in SUFFIXES:
@@ -153,7 +153,7 @@ class Asking:
     mod: int | None
     like: str | None = None
 
-    def film(self, frames: Sequence[tuple[int, Any]]) -> Network:
+    def film(self, frames: Sequence[tuple[int, object]]) -> Network:
         """The network of the last frame; the others are what it was at earlier steps, read in the same way."""
         (*earlier, (step, last)) = frames
         network = self.network(last)
@@ -164,7 +164,7 @@ class Asking:
         steps = {step: same.network(each) for step, each in earlier} | {step: network}
         return replace(network, snapshots=dict(sorted(steps.items())))
 
-    def network(self, source: Any) -> Network:
+    def network(self, source: object) -> Network:
         """The network of one source."""
         if isinstance(source, Path):
             return self.of_file(source)
@@ -298,7 +298,7 @@ def onnx_sizes(path: Path, graph: Any) -> Sizes:
     return Sizes((classes,) * 2, classes)
 
 
-def rows_given(training: Any, sizes: Sizes) -> list[int]:
+def rows_given(training: object, sizes: Sizes) -> list[int]:
     """Numbers of the training rows, from a mask over the table, such numbers, or rows of residues."""
     found = np.asarray(training)
     if found.dtype == bool and found.size == sizes.rows:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, optional
 from modgrok.base.files import whole_file
 from modgrok.base.results import Result
 from modgrok.networks.network import Network
@@ -79,8 +78,7 @@ def beside(network: NetworkLike, to: str) -> Path:
 
 def export_onnx(network: Network, path: Path) -> list[Path]:
     """One file with the graph of `onnx_graph`."""
-    if find_spec("onnx") is None:
-        raise InputError("exporting to ONNX needs the package onnx; install it with: pip install 'modgrok[onnx]'")
+    optional("onnx", "exporting to ONNX", "onnx")
     graph = Graph(network.dtype)
     network.model.onnx(graph, network.params, network.statistics)
     file = graph.file(network.model.variables, network.model.classes, network.title)

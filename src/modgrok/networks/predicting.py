@@ -78,6 +78,7 @@ class Predictions(Result):
     values: Int[np.ndarray, "row"]
     expected: Int[np.ndarray, "row"]
     margins: Float[np.ndarray, "row"]
+    told = ("rows", "values", "expected", "margins", "correct")
 
     @property
     def known(self) -> Bool[np.ndarray, "row"]:
@@ -97,9 +98,6 @@ class Predictions(Result):
         margin = f"smallest margin {self.margins.min(initial=np.inf):.4g}"
         rest = "" if known == len(self.rows) else f", {len(self.rows) - known:,} unknown ones predicted"
         return f"{right:,} of {known:,} inputs right{rest}, {margin}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {**super().to_json(), "correct": self.correct}
 
 
 def predict(network: NetworkLike, *values: Any) -> Prediction | Predictions:

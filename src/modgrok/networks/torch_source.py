@@ -6,13 +6,13 @@ nothing a user typed becomes code), and the class of its model (`Model.torch`).
 
 from __future__ import annotations
 
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
 from jaxtyping import PyTree
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import optional
 from modgrok.networks.models import Model
 
 HEAD = '''"""A network for modular arithmetic as a PyTorch module, written by modgrok; FUNCTION says what it computes.
@@ -50,11 +50,9 @@ def torch_source(model: Model, params: PyTree, *, title: str, variables: list[st
 
 def import_module_file(path: Path) -> Any:
     """The module that was written to a file; it needs torch."""
-    if find_spec("torch") is None:
-        raise InputError("a PyTorch module needs the package torch; install it with: pip install torch")
+    optional("torch", "a PyTorch module")
     spec = spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{path} cannot be imported")
+    assert spec is not None and spec.loader is not None
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

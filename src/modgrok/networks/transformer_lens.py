@@ -17,6 +17,7 @@ from jaxtyping import Float, Shaped
 from modgrok.base.errors import InputError
 from modgrok.base.files import whole_file, write_json, write_text
 from modgrok.base.stores import in_file_order
+from modgrok.networks.circuit import Weights
 from modgrok.networks.models import Transformer
 from modgrok.networks.models.base import EPSILON, Norm
 from modgrok.networks.models.transformer import Layer, TransformerWeights, with_zeros
@@ -90,7 +91,7 @@ def layer_state(model: Transformer, layer: Layer) -> dict[str, Shaped[np.ndarray
     """A layer: the parts of each head on an axis of their own."""
     heads, part, biases = model.heads, model.part, layer.biases
 
-    def split(weights: Any) -> Float[np.ndarray, "head width part"]:
+    def split(weights: Weights) -> Float[np.ndarray, "head width part"]:
         return np.moveaxis(np.asarray(weights).reshape(model.width, heads, part), 1, 0)
 
     matrices = (split(layer.query), split(layer.key), split(layer.value), np.asarray(layer.output))

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
+from numpy.typing import ArrayLike
 
 from modgrok.algebra.function import Function, from_expression, from_table
 from modgrok.algebra.group_names import group_name
@@ -166,11 +167,11 @@ class Recognised(Result):
 
 
 def recognise(
-    answers: Any,
+    answers: ArrayLike,
     *,
     classes: int | None = None,
-    logits: Any = None,
-    training: Any = None,
+    logits: ArrayLike | None = None,
+    training: ArrayLike | None = None,
 ) -> Recognised:
     """Which function a table of answers is, though some of them may be wrong.
 
@@ -233,7 +234,7 @@ class Evidence:
     held_out: Bool[np.ndarray, "..."] | None
 
     @classmethod
-    def of(cls, answers: Table, logits: Any, training: Any) -> Evidence:
+    def of(cls, answers: Table, logits: ArrayLike | None, training: ArrayLike | None) -> Evidence:
         held_out = None if training is None else ~np.asarray(training, bool).reshape(answers.shape)
         own = None if logits is None else np.asarray(logits).reshape(answers.size, -1)
         return cls(answers, own, held_out if held_out is not None and held_out.any() else None)

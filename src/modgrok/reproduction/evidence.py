@@ -85,7 +85,7 @@ def source_digest() -> str:
 # ------------------------------------------------------------------------------------------ records
 
 
-def checksum(value: Any) -> str:
+def checksum(value: object) -> str:
     return hashlib.sha256(json_text(value, sort_keys=True).encode()).hexdigest()
 
 
@@ -110,7 +110,7 @@ def fault_of(record: dict[str, Any], made_by: Fingerprint) -> str:
     return f"of another {', '.join(differing)}" if differing else ""
 
 
-def write_record(path: Path, name: str, value: Any, made_by: Fingerprint) -> None:
+def write_record(path: Path, name: str, value: object, made_by: Fingerprint) -> None:
     """The value under its name, with what it was made by."""
     write_json(path, sealed({"fingerprint": made_by, name: value}))
 

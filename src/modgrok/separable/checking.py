@@ -88,6 +88,7 @@ class Check(Result):
     function: Function
     claims: tuple[CheckedClaim, ...]
     seconds: float
+    told = ("holds", "function", "claims", "seconds")
 
     def __post_init__(self) -> None:
         if not all(claim.proof is None or claim.proof.about_table(self.function.table) for claim in self.claims):
@@ -117,9 +118,6 @@ class Check(Result):
 
     def summary(self) -> str:
         return f"{self.function.title}: {self.outcome}"
-
-    def to_json(self) -> dict[str, Any]:
-        return {"holds": self.holds, **super().to_json()}
 
 
 def write_certificate(path: str | Path, function: Function, verdicts: Sequence[tuple[str, Verdict]]) -> None:
@@ -207,7 +205,7 @@ def stated_table(content: Mapping[str, Any], names: tuple[str, ...]) -> Function
     while isinstance(level, list):
         shape.append(len(level))
         level = level[0] if level else None
-    cells: list[Any] = [content["table"]]
+    cells: list[object] = [content["table"]]
     for size in shape:
         if len(cells) * size > MOST_CELLS:
             raise TooMuchWork(f"its table has more than {MOST_CELLS:,} cells")

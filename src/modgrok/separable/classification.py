@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from jaxtyping import Int, Integer
@@ -29,12 +29,12 @@ from modgrok.base.results import Result
 from modgrok.proofs.proof import NoProof, TooMuchWork, VerdictProof
 from modgrok.proofs.verdicts import WORK
 from modgrok.separable.certificates import proof_of
-from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.decision import EFFORT, Decision, check_table, steps_of
 from modgrok.separable.measures.nuclear import in_one_thread
 from modgrok.separable.measures.redundancy import redundancy
 from modgrok.separable.procedures.subexpressions import written_parts, written_witnesses
 from modgrok.separable.reductions.finite_groups import as_sums, decide_group, latin_verdict
-from modgrok.separable.reductions.grouping import GroupedDecision, question
+from modgrok.separable.reductions.grouping import GroupedDecision, one_against_rest, question
 from modgrok.separable.reductions.orders import AnyOrder, product_verdict
 from modgrok.separable.verdict import (
     ADDITIVE,
@@ -100,7 +100,7 @@ class Classification(Result):
     redundancy: float
     notes: tuple[str, ...]
     seconds: float
-    told = (
+    told: ClassVar[tuple[str, ...]] = (
         *("modulus", "verdict", "family", "group_order", "witness", "obstruction", "families", "fraction"),
         *("redundancy", "notes", "seconds"),
     )
@@ -268,11 +268,8 @@ def ask(
 
 def has_constant_lines(table: Int[np.ndarray, "p ..."]) -> bool:
     """Whether fixing one variable somewhere leaves one value at most: a place for ∞."""
-    for axis in range(table.ndim):
-        lines = np.moveaxis(table, axis, 0).reshape(table.shape[axis], -1)
-        if any(len(np.unique(line[line >= 0])) == 1 for line in lines):
-            return True
-    return False
+    lines = (line for axis in range(table.ndim) for line in one_against_rest(table, axis))
+    return any(len(np.unique(line[line >= 0])) == 1 for line in lines)
 
 
 def work_in_turns(questions: Sequence[Question], steps: int) -> None:
@@ -296,21 +293,14 @@ def dependent_axes(table: Int[np.ndarray, "p ..."]) -> tuple[int, ...]:
 
 def check_value_table(table: Integer[np.ndarray, "p ..."], modulus: int | None) -> Int[np.ndarray, "p ..."]:
     """The table itself, if it has two axes or more of whole numbers, and residues where there is a modulus."""
-    table = np.asarray(table)
-    if table.ndim < 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
-        raise InputError(
-            f"a value table has two axes or more of whole numbers, got shape {table.shape} of {table.dtype}"
-        )
+    table = check_table(table, several=True)
     if modulus is None:
-        return table.astype(np.int64, copy=False)
+        return table
     check_modulus(modulus)
     if set(table.shape) != {modulus}:
-        raise InputError(
-            f"a value table modulo {modulus} has two axes or more of length {modulus} and whole numbers, "
-            f"got shape {table.shape} of {table.dtype}"
-        )
+        raise InputError(f"a value table modulo {modulus} has axes of length {modulus}, got shape {table.shape}")
     if table.max() >= modulus:
         raise InputError(
             f"values must be {Integers(modulus).elements}, got {table.min()} … {table.max()}; give table % {modulus}"
         )
-    return table.astype(np.int64, copy=False)
+    return table

@@ -66,11 +66,11 @@ def steps_of(effort: float) -> int:
     return int(min(effort * STEPS_OF_EFFORT, 10**12)) + 1
 
 
-def check_table(table: Int[np.ndarray, "p q"]) -> Table:
-    """The table as whole numbers, if it is one that can be decided."""
-    table = np.asarray(table)
-    if table.ndim != 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
-        raise InputError(f"a value table has two axes of whole numbers, got shape {table.shape} of {table.dtype}")
+def check_table(table: Int[np.ndarray, "p ..."], *, several: bool = False) -> Int[np.ndarray, "p ..."]:
+    """The table as whole numbers, if it is one that can be decided; with `several` it may have more than two axes."""
+    table, axes = np.asarray(table), "two axes or more" if several else "two axes"
+    if table.ndim < 2 or (table.ndim > 2 and not several) or not table.size or table.dtype.kind not in "iu":
+        raise InputError(f"a value table has {axes} of whole numbers, got shape {table.shape} of {table.dtype}")
     if table.size > LARGEST_TABLE:
         raise InputError(
             f"a value table may have at most {LARGEST_TABLE} cells, got {table.size}; use a smaller modulus"

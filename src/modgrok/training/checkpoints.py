@@ -68,6 +68,10 @@ class Training(NamedTuple):
     def segment(self, steps: int, *, noted: bool = True) -> Training:
         """Train on, measure, and add the row to the history, unless it is not to be noted."""
         state, metrics = segment_all(self.shape, self.hyper, self.examples, self.state, steps)
+        return self.at(state, metrics, noted=noted)
+
+    def at(self, state: State, metrics: Metrics, *, noted: bool = True) -> Training:
+        """The same in a state that was measured."""
         row = tuple(float(value) for value in first_network((state.step, *metrics)))
         history = np.concatenate([self.history, [row]]) if noted else self.history
         return self._replace(state=state, history=history, latest=row)
@@ -94,9 +98,7 @@ class Training(NamedTuple):
         """
         if every:
             segments_all(self.shape, every, self.hyper, self.examples, self.state, 0)
-            metrics = measure_all(self.shape, self.hyper, self.examples, self.state.params)
-            row = tuple(float(value) for value in first_network((self.state.step, *metrics)))
-            measured = self._replace(history=np.concatenate([self.history, [row]]), latest=row)
+            measured = self.at(self.state, measure_all(self.shape, self.hyper, self.examples, self.state.params))
         else:
             measured = self.segment(0)
         return measured if self.step == 0 else measured._replace(history=self.history)

@@ -255,14 +255,15 @@ def register(
     >>> TrainConfig("n1 n2", 23, optimiser="my-lion", learning_rate=0.001).rates
     ('learning_rate',)
     """
-    given = {"model": model, "loss": loss, "optimiser": optimiser}
-    if sum(thing is not None for thing in given.values()) != 1:
+    objects = {"model": model, "loss": loss, "optimiser": optimiser}
+    given = [(kind, thing) for kind, thing in objects.items() if thing is not None]
+    if len(given) != 1:
         raise InputError('register takes one object by its kind: mg.register("focal", loss=focal), for example')
     if optimiser is not None:
         check_optimiser(optimiser)
     if model is not None and not (isinstance(model, type) and issubclass(model, Model)):
         raise InputError(f"a model is a class that inherits from mg.Model, got {model!r}; register its class")
-    ((kind, thing),) = [(kind, thing) for kind, thing in given.items() if thing is not None]
+    ((kind, thing),) = given
     REGISTRIES[kind].register(name, thing)
     if model is not None:
         model.name = name

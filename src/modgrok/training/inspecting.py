@@ -6,6 +6,7 @@ The verb decompile: a network or a run read back into mathematics, with its trai
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -190,6 +191,6 @@ def write_decompiled(found: Decompiled, folder: Path) -> Decompiled:
         write_parquet(folder / NEURONS, dict(found.neurons))
         files.append(folder / NEURONS)
     files += save_figures({"decompiled": found.plot()}, folder)
-    found = found.but(files=(*files, folder / NUMBERS))
+    found = replace(found, files=(*files, folder / NUMBERS))
     write_json(folder / NUMBERS, found.to_json())
     return found

@@ -82,11 +82,9 @@ def live_view(config: TrainConfig, console: Console, beginning: str = "compiling
     """A bar, numbers and small curves on a terminal and in a notebook; elsewhere, a line every few seconds."""
     if console.is_jupyter:
         yield notebook_view(config)
-    elif console.is_terminal:
-        with terminal_view(config, console, beginning) as on_point:
-            yield on_point
     else:
-        with lines_view(config, console, beginning) as on_point:
+        view = terminal_view if console.is_terminal else lines_view
+        with view(config, console, beginning) as on_point:
             yield on_point
 
 

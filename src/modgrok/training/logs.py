@@ -8,29 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from importlib import import_module
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice, optional
 from modgrok.training.config import TrainConfig
 from modgrok.training.live import OnPoint, Point
 
 
-def optional(package: str, extra: str) -> Any:
-    """A package that may be missing; an `InputError` that says how to get it."""
-    try:
-        return import_module(package)
-    except ImportError:
-        raise InputError(f"logging to {extra} needs {package}; pip install modgrok[{extra}]") from None
+def package_of(log: str) -> Any:
+    return optional({"tensorboard": "tensorboardX"}.get(log, log), f"logging to {log}", log)
 
 
 @contextmanager
 def tensorboard_log(config: TrainConfig, folder: Path) -> Iterator[OnPoint]:
     """Scalars of every measurement, in event files under FOLDER/tensorboard."""
-    writer = optional(PACKAGES["tensorboard"], "tensorboard").SummaryWriter(str(folder / "tensorboard"))
+    writer = package_of("tensorboard").SummaryWriter(str(folder / "tensorboard"))
     try:
 
         def on_point(point: Point) -> None:
@@ -45,7 +40,7 @@ def tensorboard_log(config: TrainConfig, folder: Path) -> Iterator[OnPoint]:
 @contextmanager
 def wandb_log(config: TrainConfig, folder: Path) -> Iterator[OnPoint]:
     """An offline run of Weights & Biases under FOLDER/wandb, with the settings; WANDB_MODE may say otherwise."""
-    wandb = optional(PACKAGES["wandb"], "wandb")
+    wandb = package_of("wandb")
     mode = os.environ.get("WANDB_MODE", "offline")
     about = {"project": "modgrok", "name": folder.name, "config": config.to_json()}
     run = wandb.init(**about, dir=str(folder), mode=mode, settings={"silent": True})
@@ -55,8 +50,10 @@ def wandb_log(config: TrainConfig, folder: Path) -> Iterator[OnPoint]:
         run.finish()
 
 
-PACKAGES = {"tensorboard": "tensorboardX", "wandb": "wandb"}
-LOGS: dict[str, Callable[[TrainConfig, Path], Any]] = {"tensorboard": tensorboard_log, "wandb": wandb_log}
+LOGS: dict[str, Callable[[TrainConfig, Path], AbstractContextManager[OnPoint]]] = {
+    "tensorboard": tensorboard_log,
+    "wandb": wandb_log,
+}
 
 
 def scalars(point: Point) -> list[tuple[str, float]]:
@@ -64,22 +61,16 @@ def scalars(point: Point) -> list[tuple[str, float]]:
     return [(name, value) for name, value in point.row.items() if name != "step" and isfinite(value)]
 
 
-@contextmanager
-def logged(log: str | None, config: TrainConfig, folder: Path | None) -> Iterator[OnPoint | None]:
+def logged(log: str | None, config: TrainConfig, folder: Path | None) -> AbstractContextManager[OnPoint | None]:
     """What writes a training's measurements to the log that is asked for; None where none is."""
-    if log is None or folder is None:
-        yield None
-    else:
-        with LOGS[log](config, folder) as on_point:
-            yield on_point
+    return nullcontext() if log is None or folder is None else LOGS[log](config, folder)
 
 
 def check_log(log: str | None, folder: Path | None) -> None:
     """An `InputError` where a log is asked for that cannot be written."""
     if log is None:
         return
-    if log not in LOGS:
-        raise InputError(f"log must be {' or '.join(LOGS)}, got {log!r}")
+    check_choice("log", log, LOGS)
     if folder is None:
         raise InputError("a log lies in the folder of its run; give one: out= (--out)")
-    optional(PACKAGES[log], log)
+    package_of(log)

@@ -26,7 +26,7 @@ from jaxtyping import Int
 from modgrok.algebra.field import exp_table, log_table
 from modgrok.algebra.function import from_expression
 from modgrok.algebra.trees import Tree
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.progress import Progress
 from modgrok.compiler.choosing import candidate_plans
 from modgrok.compiler.compiling import assemble
@@ -67,8 +67,7 @@ class MixSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.trained not in TRAINED:
-            raise InputError(f"trained must be one of {', '.join(TRAINED)}, got {self.trained!r}")
+        check_choice("trained", self.trained, TRAINED)
         self.config("sum", modulus=2, seed=self.seed, fraction=self.fractions(2)[0])  # refuses bad numbers
 
     def fractions(self, modulus: int) -> tuple[float, ...]:
@@ -79,16 +78,8 @@ class MixSettings:
 
     def config(self, task: str, modulus: int, seed: int, fraction: float) -> TrainConfig:
         """The training of one expert."""
-        return TrainConfig(
-            TASKS[task],
-            modulus,
-            width=self.width,
-            steps=self.steps,
-            learning_rate=self.learning_rate,
-            weight_decay=self.weight_decay,
-            fraction=fraction,
-            seed=seed,
-        )
+        own = {name: getattr(self, name) for name in ("width", "steps", "learning_rate", "weight_decay")}
+        return TrainConfig(TASKS[task], modulus, fraction=fraction, seed=seed, **own)
 
 
 class LearnedExpert(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.base.objects import Registry
 from modgrok.inspection.order import ORDER_NAMES
 from modgrok.networks.losses import LOSSES
@@ -68,8 +68,8 @@ class Setting(NamedTuple):
         """An `InputError` for what it cannot be."""
         if isinstance(self.choices, Registry):
             self.choices.check(value)
-        elif self.choices and value not in self.choices:
-            raise InputError(f"{self.name} must be {' or '.join(self.choices)}, got {value!r}")
+        elif self.choices:
+            check_choice(self.name, value, self.choices)
         if self.kind is bool and not isinstance(value, bool):
             raise InputError(f"{self.name} must be True or False, got {value!r}")
         if self.least is not None and not (isinstance(value, int) and self.least <= value < 2**31):

@@ -19,7 +19,7 @@ Inputs are residues: embeddings are gathered, never multiplied by one-hots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
@@ -175,12 +175,6 @@ class Model:
 
 def length(weights: Array) -> Float[Array, ""]:
     return jnp.sqrt(jnp.sum(weights**2))
-
-
-def check_choice(what: str, value: object, allowed: Collection[object]) -> None:
-    """An `InputError` unless `value` is one of the allowed ones."""
-    if value not in allowed:
-        raise InputError(f"{what} must be {' or '.join(map(str, allowed))}, got {value!r}")
 
 
 def check_statistics(model: Model, statistics: tuple[Statistics, ...]) -> None:

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, check_choice
 from modgrok.networks.circuit import Weights
 from modgrok.networks.models.base import (
     ACTIVATIONS,
@@ -23,7 +23,6 @@ from modgrok.networks.models.base import (
     Norm,
     Rows,
     Statistics,
-    check_choice,
     check_range,
     dropped,
     gathered_sum,

@@ -89,7 +89,7 @@ def one_hots(sizes: Sizes, rows: Int[np.ndarray, "row variable"]) -> Float[np.nd
 
 
 def ask(
-    call: Callable[..., Any], forms: Iterable[Form], sizes: Sizes, answers: Int[np.ndarray, "row"] | None, what: str
+    call: Callable[..., object], forms: Iterable[Form], sizes: Sizes, answers: Int[np.ndarray, "row"] | None, what: str
 ) -> Asked:
     """The logits of every row, in the form that `what` accepts and is surest in; an `InputError` if there is none."""
     check_size(sizes, what)
@@ -124,7 +124,7 @@ def not_accepted(what: str, refused: Sequence[tuple[Form, Exception]]) -> str:
     return f"{what} accepts none of these: {tried}; on {form.words} it raised {why:.200}"
 
 
-def one_answer(call: Callable[..., Any], form: Form, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
+def one_answer(call: Callable[..., object], form: Form, sizes: Sizes, rows: np.ndarray) -> np.ndarray:
     """What it gives for some rows as an array of numbers: rows first, classes last."""
     given = on_host(call(*form.arguments(rows)))
     if given.ndim == 3:
@@ -170,7 +170,7 @@ def without_equals(given: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, tuple[s
     return logits, (equals_note(sizes, led, len(given)),) if behind.shape[1] else ()
 
 
-def whole_table(call: Callable[..., Any], form: Form, sizes: Sizes, what: str) -> Float[np.ndarray, "row class"]:
+def whole_table(call: Callable[..., object], form: Form, sizes: Sizes, what: str) -> Float[np.ndarray, "row class"]:
     """The logits of every row, a chunk at a time, with that of "=" where there is one."""
     parts = []
     for first in range(0, sizes.rows, CHUNK):
@@ -226,7 +226,7 @@ def sureness(logits: Float[np.ndarray, "row class"]) -> float:
 # --------------------------------------------------------------------------------------- what can be called
 
 
-def ask_callable(function: Callable[..., Any], sizes: Sizes, answers: Int[np.ndarray, "row"] | None) -> Asked:
+def ask_callable(function: Callable[..., object], sizes: Sizes, answers: Int[np.ndarray, "row"] | None) -> Asked:
     """The logits of a function of rows; one that takes tensors of torch gets them where it refuses NumPy's arrays."""
     forms = [Form("rows of residues", lambda rows: (rows,))]
     if torch := sys.modules.get("torch"):
@@ -237,7 +237,7 @@ def ask_callable(function: Callable[..., Any], sizes: Sizes, answers: Int[np.nda
     return ask(function, [accepted], sizes, answers, what)
 
 
-def ask_first(call: Callable[..., Any], forms: Sequence[Form], sizes: Sizes, what: str) -> Form:
+def ask_first(call: Callable[..., object], forms: Sequence[Form], sizes: Sizes, what: str) -> Form:
     """The first form that does not raise; the first of all where every one does."""
     for form in forms:
         try:
@@ -261,7 +261,7 @@ def ask_module(module: Any, sizes: Sizes, answers: Int[np.ndarray, "row"] | None
     where = next((tensor.device for tensor in (*module.parameters(), *module.buffers())), torch.device("cpu"))
     kind = next((weights.dtype for weights in module.parameters() if weights.dtype.is_floating_point), torch.float32)
 
-    def call(*arguments: np.ndarray) -> Any:
+    def call(*arguments: np.ndarray) -> object:
         tensors = [torch.as_tensor(each, device=where) for each in arguments]
         with torch.no_grad():
             return module(*(each.to(kind) if each.is_floating_point() else each for each in tensors))
@@ -284,7 +284,7 @@ def answers_of(function: Function | None) -> Int[np.ndarray, "row"] | None:
     return None if function is None else function.table.reshape(-1)
 
 
-def only_numbers(array: Any, what: str) -> np.ndarray:
+def only_numbers(array: object, what: str) -> np.ndarray:
     """An array of real numbers."""
     try:
         found = np.asarray(array) if isinstance(array, (list, tuple)) else on_host(array)
@@ -315,7 +315,7 @@ def array_sizes(shape: tuple[int, ...], mod: int | None) -> Sizes:
     return Sizes(tuple(shape[:-1]), classes)
 
 
-def ask_array(array: Any, sizes: Sizes | None, mod: int | None, what: str) -> tuple[Sizes, Asked]:
+def ask_array(array: object, sizes: Sizes | None, mod: int | None, what: str) -> tuple[Sizes, Asked]:
     """The logits in an array, checked against the sizes of the function, or with the sizes that it has itself."""
     found = only_numbers(array, what)
     if found.ndim < 2 or min(found.shape) < 2:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from modgrok.algebra.function import Function
-from modgrok.base.errors import InputError
+from modgrok.base.errors import InputError, optional
 from modgrok.networks.readers.asking import CHUNK, Asked, Form, Sizes, answers_of, ask, module_forms
 
 LARGEST_VALUE = 1 << 27
@@ -32,10 +32,7 @@ a tenth of them."""
 
 def onnx_file(path: Path, content: bytes) -> Any:
     """The checked graph in a file; an `InputError` in one line where it is none, or does what a network does not do."""
-    if find_spec("onnx") is None:
-        raise InputError(f"reading {path} needs the package onnx; install it with: pip install 'modgrok[onnx]'")
-    import onnx
-
+    onnx = optional("onnx", f"reading {path}", "onnx")
     try:
         model = onnx.load_model_from_string(content)
         if any(tensor.external_data or tensor.data_location for tensor in tensors_in(model.graph)):

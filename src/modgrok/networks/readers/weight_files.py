@@ -187,7 +187,7 @@ def several(path: Path, dicts: Sequence[Mapping[str, Any]], steps: Any) -> Conte
     return Content(frames=tuple((step, arrays_in(each)) for step, each in zip(said, dicts, strict=True)))
 
 
-def arrays_in(found: Mapping[Any, Any]) -> dict[str, np.ndarray]:
+def arrays_in(found: Mapping[Any, object]) -> dict[str, np.ndarray]:
     """The tensors of a dict by their names, as arrays; what is no tensor is left out."""
     tensors = [(str(name), each) for name, each in found.items() if hasattr(each, "shape")]
     arrays = {name: tensor_array(name, each) for name, each in named_in_one_line(tensors)}

@@ -25,7 +25,7 @@ from jaxtyping import Int
 
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result
-from modgrok.separable.decision import EFFORT, Decision, steps_of
+from modgrok.separable.decision import EFFORT, Decision, check_table, steps_of
 from modgrok.separable.reductions.grouping import GroupedDecision, decide_grouped, one_against_rest, question
 from modgrok.separable.reductions.groups import Group, abelian_groups
 from modgrok.separable.reductions.reduction import Reduced, absorbable_values, line_classes, reductions
@@ -104,10 +104,7 @@ def smallest_group(
         most: the largest order to try; from `Orders.trivial` on every table fits.
         effort: how hard to try, in steps of search.
     """
-    table = np.asarray(table)
-    if table.ndim < 2 or not table.size or not np.issubdtype(table.dtype, np.integer):
-        raise InputError(f"a table of whole numbers is needed, got {table.dtype} of shape {table.shape}; see mg.table")
-    asked = AnyOrder(table, absorbing, products=products, most=most)
+    asked = AnyOrder(check_table(table, several=True), absorbing, products=products, most=most)
     asked.work(steps_of(effort))
     return asked.result()
 
