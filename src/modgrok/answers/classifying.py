@@ -21,7 +21,7 @@ from modgrok.answers.outlook import Outlook, outlook
 from modgrok.answers.probe import Probe, probe_function
 from modgrok.base.errors import InputError
 from modgrok.base.progress import Progress
-from modgrok.base.results import html_table, plain_object
+from modgrok.base.results import Result, html_table, plain_object
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.loss_law.fraction_law import enough
 from modgrok.loss_law.from_table import MODEL_NAMES, expected_from_table
@@ -29,7 +29,7 @@ from modgrok.loss_law.share_curve import ShareCurve, share_curve
 from modgrok.proofs.proof import NoProof
 from modgrok.recognition.disguise import Disguise, disguise
 from modgrok.separable.certificates import own_table
-from modgrok.separable.classification import Classification, classify_table
+from modgrok.separable.classification import Classification, FamilyVerdict, classify_table
 from modgrok.separable.decision import EFFORT
 from modgrok.separable.measures.symmetries import Symmetries, symmetries
 from modgrok.separable.reductions.partial import predicted
