@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 from dataclasses import fields, replace
 
@@ -14,10 +15,13 @@ import modgrok as mg
 from modgrok import cli
 from modgrok.algebra import function as functions
 from modgrok.algebra.function import read_function
+from modgrok.algebra.groups import Group
 from modgrok.algebra.structures import Structure
 from modgrok.answers.wording import brief
 from modgrok.base.errors import FaultError
+from modgrok.base.results import plain
 from modgrok.base.stores import write_tensors
+from modgrok.explorer.network_answers import network_view
 from modgrok.networks.circuit import Circuit, Expert
 from modgrok.networks.models import Mlp
 from modgrok.networks.models.mlp import MlpWeights
@@ -100,6 +104,25 @@ def test_a_proof_is_not_kept_for_another_model(looked_up, change):
         other = change(**{field.name: getattr(model, field.name) for field in fields(model)})
     assert replace(looked_up, model=other).proof is None
     assert replace(looked_up, notes=("looked at",)).proof is looked_up.proof
+
+
+class Answering(Network):
+    def logits(self, rows):
+        return -super().logits(rows)
+
+
+def test_a_proof_is_not_kept_for_a_network_that_answers_otherwise(sums):
+    assert Answering(**{field.name: getattr(sums, field.name) for field in fields(sums)}).proof is None
+
+
+def test_the_table_of_a_group_cannot_be_changed():
+    table = np.add.outer(np.arange(3), np.arange(3)) % 3
+    group = Group("the table", table[:], ("0", "1", "2"))
+    network = mg.compile("a b", group=group)
+    table[:] = 0
+    assert (group.table == network.function.table).all() and group.table.any()
+    with pytest.raises(ValueError, match="WRITEABLE"):
+        group.table.flags.writeable = True
 
 
 def test_a_layer_that_the_model_does_not_compute_proves_nothing(looked_up):
@@ -278,6 +301,25 @@ def test_notes_of_a_file_are_shown_as_what_it_says(tmp_path, liar):
     network = as_file(path, liar, notes=[STAMP, f"{FILE_SAYS}{STAMP}"], method="wrapped")
     assert network.notes == (f"{FILE_SAYS}{STAMP}",) * 2
     assert load(network.save(path)).notes == network.notes
+
+
+@pytest.mark.parametrize("made", [lambda: mg.compile("n1 n2 + n3", 3), lambda: mg.compile(PRODUCTS)])
+def test_the_plan_of_a_file_is_of_formulas_and_names(tmp_path, made):
+    network = made()
+    path = network.save(tmp_path / "net.safetensors")
+    assert load(path).plan == network.plan
+    lying = tuple(replace(step, text=STAMP, inputs=(STAMP, *step.inputs[1:])) for step in network.plan)
+    as_file(path, network, plan=[step.__dict__ | {"learned": None} for step in lying])
+    about = network_view(load(path))
+    assert STAMP not in json.dumps(plain(about)) and about["graph"]["nodes"][-1]["text"] == "…"
+    assert [step.inputs[1:] for step in load(path).plan] == [step.inputs[1:] for step in network.plan]
+
+
+def test_a_table_in_a_file_is_called_by_no_sentence(tmp_path):
+    name = f"table {STAMP}"
+    assert as_file(tmp_path / "net", mg.compile(PRODUCTS), function={"name": name}).title.startswith(
+        f"table {name!r} ("
+    )
 
 
 def test_no_line_of_verify_is_a_note_of_a_file(tmp_path, capsys, liar):

@@ -10,6 +10,7 @@ import shlex
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import jax
 import numpy as np
 import pytest
 
@@ -184,6 +185,11 @@ def test_a_compiled_network_says_how_it_is_made_and_a_trained_ones_weights_do_no
     words = shlex.split(network_again(network).command)
     assert words[:5] == ["modgrok", "compile", "n1 n2 + 3", "--mod", "7"]
     assert words[words.index("--frequencies") + 1] == "minimal"
+    assert "written down by a formula" in page_of(network)[0]["about"]
+    scaled = replace(network, params=jax.tree.map(lambda weights: 2 * weights, network.params))
+    strange = [{"mul_width": 10**9}, {"add_width": "x"}, {"seed": [1]}, {"frequencies": 10**30}, {"dtype": "x"}]
+    for other in (scaled, *(replace(network, settings=settings) for settings in strange)):
+        assert network_again(other) is None and "formula" not in page_of(other)[0]["about"]
     assert network_again(mg.train("n1 + n2", 5, width=4, steps=1, fraction=0.8).network) is None
 
 
@@ -242,7 +248,7 @@ def test_a_page_says_of_a_network_what_was_found_and_not_what_its_file_says(tmp_
     assert "It is proved right on every input: 25 of them." in page_of(network)[0]["about"]
     liar = replace(network, function=read_function("n1 n2", 5))
     about = page_of(mg.load(liar.save(tmp_path / "net.safetensors")))[0]["about"]
-    assert "It is wrong on 21 of 25 inputs." in about and "given as" in about and "computes" not in about
+    assert "It is wrong on 21 of 25 inputs." in about and "formula" not in about and "computes" not in about
     monkeypatch.setattr(verification, "LARGEST_PROVED", 10)  # no input is computed where all are proved
     assert "It is proved right on every input: 25 of them." in page_of(network)[0]["about"]
     divided = mg.compile("n1/n2", 5)

@@ -335,3 +335,21 @@ def test_fewer_frequencies_are_fewer_neurons(page):
     for frequencies, width in zip(("8", "2"), widths, strict=True):
         page.locator("input[type=range]").first.fill(frequencies)
         expect(page.locator(".tiles dd").first).to_have_text(str(width))
+
+
+def test_no_share_below_one_is_called_100_per_cent(page):
+    """99.6 % was: a network that errs on one input of 250 was right on "100 %"."""
+    shares = [0, 0.5, 0.992, 0.995, 0.9961, 0.9989, 0.9999, 1 - 1e-12, 1]
+    open_view(page, "function", "n1 n2", 5)
+    script = "async (shares) => shares.map((await import('/page/words.js')).percent)"
+    assert page.evaluate(script, shares) == [
+        "0 %",
+        "50 %",
+        "99 %",
+        "99.5 %",
+        "99.6 %",
+        "99.9 %",
+        "99.9 %",
+        "99.9 %",
+        "100 %",
+    ]

@@ -237,10 +237,21 @@ def grown(rng: random.Random, place: Place, names: Sequence[int], depth: int) ->
     if kind < 0.52:
         ordered = place.kind == "modulo m"
         relation = rng.choice((*RELATIONS, "odd", "even") if ordered else ("=", "!="))
-        return ("if", relation, part(), None if relation in ("odd", "even") else part(), part(), part())
+        sides = part(), None if relation in ("odd", "even") else part()
+        if relation not in ("=", "!="):
+            sides = tuple(comparable(side, len(place.elements)) for side in sides)
+        return ("if", relation, *sides, part(), part())
     if ring and kind < 0.6:
         return ("negative", part())
     return ("sum" if ring and kind < 0.78 else "product", part(), part())
+
+
+def comparable(side: Tree | None, order: int) -> Tree | None:
+    """A side of a condition: a number that is no residue as it stands, such as 97 or -1, is refused beside <."""
+    inner = side
+    while inner is not None and inner[0] == "negative":
+        inner = inner[1]
+    return ("number", inner[1] % order) if inner is not None and inner[0] == "number" else side
 
 
 def written(tree: Tree, name: Callable[[int], str]) -> str:

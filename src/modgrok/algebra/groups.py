@@ -31,6 +31,7 @@ from modgrok.algebra.representations import Representation, classes_of, inverses
 from modgrok.algebra.structures import Structure
 from modgrok.algebra.table_files import SUFFIXES, read_table
 from modgrok.base.errors import InputError
+from modgrok.base.fixed import fixed
 from modgrok.base.results import Result
 
 CYCLES = re.compile(r"(?:\(\s*\d+(?:[\s,]+\d+)*\s*\)\s*)+")
@@ -52,7 +53,7 @@ class Group(Structure, Result):
     spelling: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        self.table.flags.writeable = False
+        object.__setattr__(self, "table", fixed(self.table))
 
     @property
     def order(self) -> int:  # type: ignore[override]

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from modgrok import __version__
 from modgrok.algebra.fields import Field
 from modgrok.algebra.function import Function, FunctionLike, read_function
@@ -218,8 +220,8 @@ def of_network(found: Network, progress: Progress | None) -> dict[str, Any]:
         "again": network_again(found),
     }
     said = [f"A neural network of {found.width:,} neurons for {found.title}."]
-    if found.method in ("exact", "paper"):
-        said.append("It is given as one whose weights a formula wrote down, with nothing trained.")
+    if data["again"] is not None:
+        said.append("Its weights are written down by a formula: nothing was trained.")
     if checked is not None:
         right = (
             checked.verdict
@@ -290,11 +292,27 @@ def closed_form(function: Function) -> dict[str, Any] | None:
 
 
 def network_again(found: Network) -> Recipe | None:
-    """How to compile it; None for networks that the compiler did not make."""
+    """How to compile it; None where the compiler makes another one, whatever its file says."""
     if found.method not in ("exact", "paper"):
         return None
     chosen = {name: found.settings[name] for name in OF_COMPILER if found.settings.get(name) is not None}
-    return of_compiler(found.function, found.method, chosen)
+    widths = [chosen.get(name, 0) for name in ("mul_width", "add_width")]
+    if not all(type(width) is int and width <= found.width for width in widths):
+        return None
+    try:
+        made = compiled(found.function, found.method, tuple(chosen.items())).network
+    except (InputError, TypeError, ValueError):  # settings of a file may be anything
+        return None
+    return of_compiler(found.function, found.method, chosen) if same_weights(made, found) else None
+
+
+def same_weights(one: Network, other: Network) -> bool:
+    """Whether two networks are one, but for what machines round differently."""
+    ours, theirs = one.weights(), other.weights()
+    return (one.model, [*ours]) == (other.model, [*theirs]) and all(
+        ours[name].shape == theirs[name].shape and np.allclose(ours[name], theirs[name], rtol=1e-5, atol=1e-6)
+        for name in ours
+    )
 
 
 def run_again(config: TrainConfig) -> Recipe | None:

@@ -88,7 +88,7 @@ class Network(Result):
     def __post_init__(self) -> None:
         if self.proof is None:
             return
-        stands = type(self.proof) is Proof and self.proof.about(self.subject, self.words)
+        stands = type(self) is Network and type(self.proof) is Proof and self.proof.about(self.subject, self.words)
         if not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
@@ -233,9 +233,10 @@ class Network(Result):
 
     def formula(self, expert: ExpertPlan) -> str:
         """What an expert computes; texts of a file that are no formula are not shown, as they may say anything."""
-        known = FORMULAS | set(words_in(" ".join((self.expression, *self.variables))))
+        written = self.function.tree is not None or self.function.written is not None
+        known = FORMULAS | set(words_in(" ".join((self.expression, *self.variables))) if written else ())
         text = expert.text if isinstance(expert.text, str) and expert.text.isprintable() else "…"
-        return text if set(words_in(text)) <= known else "…"
+        return text if text == self.expression or set(words_in(text)) <= known else "…"
 
     # -------------------------------------------------------------------------------------- what it computes
 

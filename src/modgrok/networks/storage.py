@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,9 @@ WEIGHTS = "weights.safetensors"
 """The network in the folder of a run."""
 LONGEST_NAME = 300
 """Of a table and of its variables: what is shown of a stranger's file."""
-PLAIN_NAME = re.compile(r"[^\W\d]\w*|table .*|function [0-9a-f]{6}|.*\.(csv|npy|parquet)", re.IGNORECASE)
+PLAIN_NAME = re.compile(
+    r"[^\W\d]\w*|table ([0-9a-f]{6}|'[^']*')|function [0-9a-f]{6}|.*\.(csv|npy|parquet)", re.IGNORECASE
+)
 """Of a table: that of a Python function, of a file, or one that says that it is a table."""
 FILE_SAYS = "its file says: "
 """Stands before the notes of a file, which may say anything."""
@@ -91,7 +93,7 @@ def load(path: str | Path) -> Network:
             network = check_network(READERS[about.get("format", 1)](about, tensor))
             if unused := sorted(file.names - used):
                 raise InputError(f"it holds weights that its {network.model.name} has no place for: {unused[0]}")
-            return network
+            return with_plain_plan(network)
     except DamagedError as error:
         raise DamagedError(f"{error}; `modgrok compile … --out FILE` makes a network") from None
     except InputError as error:
@@ -365,3 +367,13 @@ def check_words(network: Network) -> None:
         raise InputError(f"its method must be one of {', '.join(METHODS)}")
     if any(step.kind not in KINDS or type(step.width) is not int for step in network.plan):
         raise InputError(f"an expert of its plan must be one of {', '.join(KINDS)}, with a number of neurons")
+
+
+def with_plain_plan(network: Network) -> Network:
+    """The network with a plan whose texts are formulas and names of its own: others could say anything."""
+    names = {*network.variables, *(f"e{k}" for k in range(1, len(network.plan) + 1))}
+    plan = tuple(
+        replace(step, text=network.formula(step), inputs=tuple(name if name in names else "…" for name in step.inputs))
+        for step in network.plan
+    )
+    return replace(network, plan=plan)

@@ -2,11 +2,12 @@
 
 export const VERDICTS = { "in-class": "in the class", "not-in-class": "not in the class", unknown: "undecided" };
 
+/** Never 100 % for less, as 99.7 %. */
 export const percent = (share) => {
   if (share === null || share === undefined) return "–";
   const value = 100 * share;
   if (value > 0 && value < 0.1) return `${value.toPrecision(1)} %`;
-  const shown = value > 99.9 && value < 100 || value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0);
+  const shown = value >= 99.5 && value < 100 || value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0);
   return `${shown === "100.0" ? "99.9" : shown} %`;
 };
 /** Without decimals, and never 100 % for less, as an answer's sentence says it. */

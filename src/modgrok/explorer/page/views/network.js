@@ -4,7 +4,7 @@ import { floats } from "../decode.js";
 import { debounced, el, replace } from "../dom.js";
 import { facts, into, notice, segmented, slider, tiles, waiting } from "../parts.js";
 import { planGraph } from "../pictures/graph.js";
-import { count, figure } from "../words.js";
+import { count, figure, percent } from "../words.js";
 import { DroppedPanel } from "./dropped.js";
 import { expertPanel } from "./expert.js";
 import { FlowPanel } from "./flow.js";
@@ -99,7 +99,7 @@ class NetworkView {
     replace(this.more, facts({ proof: found.proof_text, notes: found.notes.join(" ") || null }, "facts wrapped"), checked, el("p", { className: "links" }, links, sharer(() => question)));
     this.check(question).then((answer) => {
       if (this.asked !== question) return;
-      this.numbers.set("accuracy", `${(100 * answer.accuracy).toFixed(answer.accuracy === 1 ? 0 : 1)} %`);
+      this.numbers.set("accuracy", percent(answer.accuracy));
       this.numbers.set("margin", figure(answer.min_margin));
       replace(checked, el("p", { className: "soft small" }, answer.text));
     }, () => this.numbers.set("accuracy", "–"));
