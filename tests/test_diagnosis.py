@@ -122,6 +122,9 @@ def test_a_function_of_one_variable_is_not_said_to_be_outside_the_class():
     told = diagnose(TrainConfig("n1", 97, steps=90), curves(**FLAT))
     assert told.outcome == "memorised" and told.advice == ""
     assert told.because == "a function of one variable: nothing that is read in one cell is read in another"
+    late = curves(**FLAT) | {"step": np.arange(1, 11) * 100}
+    word = diagnose(TrainConfig.of("a b in S3", None, steps=1000), late)
+    assert "h(g1 + g2)" not in word.text and "classify" not in word.text  # a product of no sums
 
 
 def test_memorising_names_the_causes_that_the_settings_suggest():

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
+from modgrok.algebra.structures import Integers
 from modgrok.base.results import Result, loss_text, percent
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.formula import expected_from_loss
@@ -343,7 +344,7 @@ def memorised(seen: Seen) -> Words:
     asked = [f"try {', or '.join(advice)}"] if advice else []
     if len(config.function.sizes) < 2:
         because, asked = ["a function of one variable: nothing that is read in one cell is read in another"], []
-    elif not seen.in_class and not (seen.short and seen.few):
+    elif not seen.in_class and not (seen.short and seen.few) and isinstance(config.function.structure, Integers):
         decided = seen.in_class is False
         because.append("the function, which is not h(g1 + g2)" if decided else "a function that is not h(g1 + g2)")
         asked += [] if decided else ["ask `modgrok classify`"]
