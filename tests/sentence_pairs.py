@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any
 
+USUAL_STEPS = 1000
+"""Of an x² network with AdamW."""
 LEAST = 0.1
 """The least share of a table that was trained on: from less, nothing is known of what groks from there on."""
 
@@ -57,6 +59,8 @@ TRAINING_PAIRS = (
     (r"there is no test set", r"% of the test set|grokked_at': \d|it reached (more|less)"),
     (r"Stopped before its", r"too few steps|no longer improving|Likely cause.*--steps"),
     (r"steps were taken", r"too few steps|no longer improving"),
+    (r"should learn it|often learns", r"too little data"),
+    (r"after \d\d? steps|only memorised at step", r"too little data|too weak|not h\("),
     (r"never of the training set", r"memorised_at': \d"),
     (r"weight decay too strong \(0[,)]", r""),
     (r"weight decay too weak", r"weight decay too strong"),
@@ -79,6 +83,12 @@ OLD = {
         TRAINING_PAIRS,
         "Still improving: 98.49 % of the test rows, and the test loss is falling. Likely cause: too few steps; go on "
         "to 600 steps. {'memorised_at': 40, 'grokked_at': 180}",
+    ),
+    "learned from half, and too little data": (
+        TRAINING_PAIRS,
+        "Only memorised: 100 % of the training set right, 0.38 % of the test set (about chance). Likely cause: too "
+        "little data (fraction 0.5 of the table); try a fraction of 0.7. n1 + n2 mod 23 is a sum. A network should "
+        "learn it from half of its table: expect 100 % of the unseen cells right.",
     ),
     "stopped, and too few steps": (
         TRAINING_PAIRS,
@@ -161,7 +171,7 @@ def training_faults(text: str, told: Mapping[str, Any], chance: float) -> Iterat
     tested, outcome = final["test_accuracy"], diagnosis["outcome"]
     for number in re.findall(r"[Gg]o on to step (\d+)|--steps (\d+)", text):
         step = int(number[0] or number[1])
-        if step != (steps if not told["finished"] else 2 * steps):
+        if step != (steps if not told["finished"] else USUAL_STEPS if 20 * steps < USUAL_STEPS else 2 * steps):
             yield f"advised to go on to {step}, at step {told['step']} of {steps}"
     if (outcome in ("grokked", "slipped")) and told["grokked_at"] is None:
         yield f"{outcome}, and never 99 %"
@@ -169,7 +179,12 @@ def training_faults(text: str, told: Mapping[str, Any], chance: float) -> Iterat
         yield f"{outcome} with {tested}"
     if outcome not in text:
         yield f"the word {outcome} is not said"
+    enough = re.search(r"grok from about ([\d.]+) % of the table", text)
     fraction = re.search(r"try a fraction of (\d\.\d+)", text)
+    if fraction is not None and enough is not None and 100 * float(fraction[1]) < float(enough[1]):
+        yield f"a fraction of {fraction[1]} is advised, and it is expected to grok from {enough[1]} %"
+    if outcome == "memorised" and 20 * told["step"] < USUAL_STEPS and told["finished"] and "too few steps" not in text:
+        yield f"{told['step']} steps, and nothing is said of them"
     if fraction is not None and float(fraction[1]) <= told["config"]["fraction"]:
         yield f"a fraction of {fraction[1]} is advised, and {told['config']['fraction']} was trained on"
     if re.search(r"about chance", text) and tested >= 2 * chance:

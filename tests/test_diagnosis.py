@@ -11,7 +11,7 @@ from modgrok.training.train import train
 
 CONFIG = TrainConfig("n1 n2", 97, steps=90)
 """Its curves are measured to the end; `LONGER` was stopped there."""
-LONGER = TrainConfig("n1 n2", 97, steps=3000)
+LONGER, LATE = TrainConfig("n1 n2", 97, steps=3000), TrainConfig("n1 n2", 97, steps=1000)
 
 
 def curves(**columns):
@@ -112,13 +112,19 @@ def test_what_the_settings_explain_is_not_blamed_on_others():
     assert wild.advice == "try a learning rate of 0.005"
     short = diagnose(TrainConfig("n1 n2", 97, model="transformer", steps=90), stuck)
     assert short.text.startswith("Too early to tell: 40.00 % of the training set right, after 90 steps. Likely cause: ")
-    assert (short.because, short.advice) == ("too few steps", "go on to step 180")
+    assert (short.because, short.advice) == ("too few steps", "go on to step 3000")
+    learned = diagnose(TrainConfig("n1 + n2", 23, steps=30), curves(**FLAT) | {"step": np.arange(10) * 3 + 3}, True)
+    assert learned.text.startswith("Only memorised so far: 100 % of the training set right")
+    assert (learned.because, learned.advice) == ("too few steps", "go on to step 1000")
 
 
 def test_a_function_of_one_variable_is_not_said_to_be_outside_the_class():
     told = diagnose(TrainConfig("n1", 97, steps=90), curves(**FLAT))
     assert told.outcome == "memorised" and told.advice == ""
     assert told.because == "a function of one variable: nothing that is read in one cell is read in another"
+    late = curves(**FLAT) | {"step": np.arange(1, 11) * 100}
+    word = diagnose(TrainConfig.of("a b in S3", None, steps=1000), late)
+    assert "h(g1 + g2)" not in word.text and "classify" not in word.text  # a product of no sums
 
 
 def test_memorising_names_the_causes_that_the_settings_suggest():
@@ -136,7 +142,10 @@ def test_what_is_known_of_the_class_is_no_longer_asked():
     unknown, outside, inside = (diagnose(CONFIG, curves(**FLAT), known) for known in (None, False, True))
     assert "ask `modgrok classify`" in unknown.advice and "a function that is not h(g1 + g2)" in unknown.because
     assert "the function, which is not h(g1 + g2)" in outside.because and "classify" not in outside.text
-    assert "class" not in inside.text and inside.because == "too little data (fraction 0.5 of the table)"
+    assert "class" not in inside.text
+    assert inside.because == "too few steps, or too little data (fraction 0.5 of the table)"
+    enough = [diagnose(LATE, curves(**FLAT) | {"step": np.arange(1, 11) * 100}, True, share) for share in (0.4, 0.83)]
+    assert [told.advice for told in enough] == ["", "try a fraction of 0.9"]
 
 
 @pytest.mark.parametrize("columns", [{"test_accuracy": np.linspace(0, 0.5, 10)}, FLAT, FLAT | {"train_accuracy": 0.4}])

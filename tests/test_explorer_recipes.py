@@ -21,6 +21,7 @@ FUNCTIONS = (
     {"expression": "2n1^4 n2 + 3", "mod": "97"},
     {"expression": "-n1", "mod": "7"},
     {"expression": "-n1 + n2", "mod": "7"},
+    {"expression": "n1 n2 + n1 (mod 29)", "mod": "29"},
     {"expression": "x y z", "mod": "11"},
     {"expression": "a b a^-1 in S4", "mod": "97"},
     {"expression": "x y + t in GF(9)", "mod": ""},
@@ -55,6 +56,7 @@ def called(monkeypatch, verb, python):
 def test_a_copied_function_is_the_function_of_the_page(asked, monkeypatch):
     shown = functions.function(PLACES | asked)
     args = parsed(shown["recipe"].command)
+    assert shown["recipe"].command.count("mod") - shown["recipe"].command.startswith("modgrok") <= 1
     by_command = mg.read_function(given_function(args, "classify"), args.mod, **structure_given(args), at_least=2)
     words, options = called(monkeypatch, "read_function", shown["recipe"].python + " = None")
     monkeypatch.undo()

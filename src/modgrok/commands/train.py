@@ -22,8 +22,8 @@ from modgrok.experiments.sweeps import default_folder as sweep_folder, run_plan
 from modgrok.inspection.group_view import group_view
 from modgrok.inspection.order import group_of_word
 from modgrok.loss_law.from_table import MODEL_NAMES
+from modgrok.training.beforehand import ASKED, LARGEST_ASKED
 from modgrok.training.config import TrainConfig
-from modgrok.training.diagnosis import ASKED, LARGEST_ASKED
 from modgrok.training.ensemble import check_memory
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from modgrok.algebra.expression import parse_any
 from modgrok.algebra.function import Function
 from modgrok.algebra.groups import Group
 from modgrok.algebra.polynomial import LARGEST_TABLE
@@ -50,6 +51,8 @@ def said(function: Function) -> Said | None:
         return None
     if function.tree is not None:
         text, mod = function.source.strip(), function.values
+        if parse_any(text).modulus is not None:
+            return Said([no_option(text)], [written(text)])
         return Said([no_option(text), "--mod", str(mod)], [written(text), f"mod={mod}"])
     if function.written is not None:
         return Said([no_option(function.name)], [written(function.name)])

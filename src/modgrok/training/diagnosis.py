@@ -19,13 +19,11 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float, Int
 
-from modgrok.algebra.function import Function
 from modgrok.algebra.structures import Integers
 from modgrok.base.results import Result, loss_text, percent
 from modgrok.loss_law.expectation import Expectation
 from modgrok.loss_law.formula import expected_from_loss
 from modgrok.networks.losses import LOSSES, blank_loss
-from modgrok.separable.classification import classify_table
 from modgrok.training.config import TrainConfig
 from modgrok.training.presets import preset
 
@@ -35,8 +33,8 @@ KEPT = 0.95
 """The accuracy down to which what was learned once still counts as learned."""
 OUTCOMES = ("grokked", "slipped", "fitted", "diverged", "collapsed", "improving", "memorised", "underfit")
 
-LARGEST_ASKED, ASKED = 1 << 16, 0.2
-"""Cells of a table whose class is asked for, and the effort that this may take."""
+MORE = (0.7, 0.9, 0.95)
+"""Shares of the table to try where a smaller one was too little."""
 WAITING = ("slipped", "memorised", "underfit")
 """Those that the steps which are left may change."""
 
@@ -91,6 +89,7 @@ class Seen:
     config: TrainConfig
     curves: Curves
     in_class: bool | None
+    enough: float | None
 
     @property
     def last(self) -> dict[str, float]:
@@ -109,6 +108,12 @@ class Seen:
     def short(self) -> bool:
         """Whether so few steps were asked for that nothing is known of what more would do."""
         return not self.early and 20 * self.step < self.usual("steps") and not self.still
+
+    @property
+    def few(self) -> bool:
+        """Whether more steps may do what is wanted, of a network that has learned its training set by heart."""
+        hopeless = self.in_class is False or len(self.config.function.sizes) < 2
+        return not self.early and 2 * self.step < self.usual("steps") and not hopeless
 
     @property
     def still(self) -> bool:
@@ -173,20 +178,23 @@ def passed_at(curves: Curves, column: str) -> int | None:
     return int(curves["step"][passed[0]]) if passed.size else None
 
 
-def diagnose(config: TrainConfig, curves: Curves, in_class: bool | None = None) -> Diagnosis:
-    """What became of the training whose curves these are; `in_class` is the verdict on its function, where known."""
-    seen = Seen(config, curves, in_class)
+def diagnose(
+    config: TrainConfig, curves: Curves, in_class: bool | None = None, enough: float | None = None
+) -> Diagnosis:
+    """What became of the training whose curves these are; `in_class` is the verdict on its function, and `enough` the
+    share of the table from which half of all trainings grok, where they are known."""
+    seen = Seen(config, curves, in_class, enough)
     memorised_at, grokked_at = (passed_at(curves, f"{part}_accuracy") for part in ("train", "test"))
     outcome = outcome_of(seen, grokked_at)
     found, because, advice = WORDS[outcome](seen)
     go_on_to = None
-    short = outcome == "underfit" and seen.short
+    short = (outcome == "underfit" and seen.short) or (outcome == "memorised" and seen.few)
     if (
         outcome == "improving"
         or short
         or (outcome in WAITING and (seen.early or (outcome == "slipped" and seen.improving)))
     ):
-        go_on_to = config.steps if seen.early else 2 * config.steps
+        go_on_to = config.steps if seen.early else seen.usual("steps") if seen.short else 2 * config.steps
         where = f"only {seen.step} of its {config.steps} steps were taken" if seen.early else "too few steps"
         because = ", or ".join(filter(None, (where, because)))
         advice = ", or ".join(filter(None, (f"go on to step {go_on_to}", advice)))
@@ -204,14 +212,6 @@ def diagnose(config: TrainConfig, curves: Curves, in_class: bool | None = None) 
         expected,
         expectation_of(expected, seen, outcome),
     )
-
-
-def in_class(function: Function) -> bool | None:
-    """Whether a function is h(g1 + g2 + …), where that is decided in a moment; None where it is not, or not asked."""
-    if function.cells > LARGEST_ASKED or not isinstance(function.structure, Integers) or len(function.sizes) < 2:
-        return None
-    found = classify_table(function.table, function.modulus, tree=function.tree, effort=ASKED)
-    return None if found.status == "unknown" else found.status == "in-class"
 
 
 def outcome_of(seen: Seen, grokked_at: int | None) -> str:
@@ -332,22 +332,25 @@ def improving(seen: Seen) -> Words:
 def memorised(seen: Seen) -> Words:
     config, last = seen.config, seen.last
     much = "about chance" if last["test_accuracy"] < 2 * chance(config) else "above chance"
-    tried, more = [], 0.7 if config.fraction < 0.7 else 0.9
-    if config.fraction < 0.4 or (config.fraction < more and (config.modulus < 40 or seen.in_class)):
+    tried, below = [], max(config.fraction, (seen.enough or 0) + 0.03)
+    more = next((share for share in MORE if share > below), None)
+    little = config.fraction < (seen.enough or 0.4) or (not seen.enough and (config.modulus < 40 or seen.in_class))
+    if little and more and not seen.short:
         tried.append((f"too little data (fraction {config.fraction:g} of the table)", f"a fraction of {more:g}"))
     usual = preset(config.model, config.optimiser)["weight_decay"]
-    if config.weight_decay < 0.2 * usual:
+    if config.weight_decay < 0.2 * usual and not seen.short:
         tried.append((f"weight decay too weak ({config.weight_decay:g})", f"a weight decay of {usual:g}"))
     because, advice = (list(words) for words in zip(*tried, strict=True)) if tried else ([], [])
     asked = [f"try {', or '.join(advice)}"] if advice else []
     if len(config.function.sizes) < 2:
         because, asked = ["a function of one variable: nothing that is read in one cell is read in another"], []
-    elif not seen.in_class:
+    elif not seen.in_class and not (seen.short and seen.few) and isinstance(config.function.structure, Integers):
         decided = seen.in_class is False
         because.append("the function, which is not h(g1 + g2)" if decided else "a function that is not h(g1 + g2)")
         asked += [] if decided else ["ask `modgrok classify`"]
+    so_far = " so far" * (seen.early or seen.few)
     return (
-        f"Only memorised{' so far' * seen.early}: {percent(last['train_accuracy'])} of the training set right, "
+        f"Only memorised{so_far}: {percent(last['train_accuracy'])} of the training set right, "
         f"{percent(last['test_accuracy'])} of the test set ({much})",
         ", or ".join(because),
         "; ".join(asked),

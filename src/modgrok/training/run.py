@@ -23,10 +23,11 @@ from modgrok.inspection.order import Order, order_of
 from modgrok.loss_law.expectation import Expectation, not_covered
 from modgrok.networks.network import Network
 from modgrok.networks.storage import WEIGHTS, called_a_table, load
+from modgrok.training.beforehand import asked
 from modgrok.training.checkpoints import CURVES
 from modgrok.training.config import TrainConfig
 from modgrok.training.data import train_count
-from modgrok.training.diagnosis import Diagnosis, diagnose, in_class
+from modgrok.training.diagnosis import Diagnosis, diagnose
 from modgrok.training.inspecting import inspect
 from modgrok.training.run_folder import AGAIN, FILES, METRICS, NEURONS, RESULT, SITTINGS, load_config
 from modgrok.training.snapshots import USUAL, Snapshots, snapshots_in
@@ -66,7 +67,7 @@ class Measured:
         a run that was stopped before its first measurement."""
         if self.outcome != "memorised":
             return self.decided
-        return diagnose(self.config, self.curves, in_class(self.config.function))
+        return diagnose(self.config, self.curves, *asked(self.config))
 
     @property
     def memorised_at(self) -> int | None:
