@@ -99,17 +99,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", f"ignore:{TORN.format('(reading|writing)')}")
 
 
-LONGEST = tuple(
-    f"test_{name}.py"
-    for name in ("explorer_server", "runs", "compilation_cache", "own_tables", "models", "report_page")
-)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The longest files first: a file stays on one worker, and none should be left alone with one at the end."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
-
-
 draw_and_save = Figure.savefig
 
 

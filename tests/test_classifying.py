@@ -18,7 +18,14 @@ from modgrok.base.errors import InputError
 from modgrok.loss_law.expectation import Expectation
 from modgrok.separable import check_obstruction, check_witness
 from modgrok.separable.classification import Classification
+from modgrok.separable.measures import completion
 from modgrok.training import presets
+
+
+@pytest.fixture
+def rough(monkeypatch):
+    """Tables complete themselves in two sweeps instead of 25: for tests of words that no expectation changes."""
+    monkeypatch.setattr(completion, "SWEEPS", 2)
 
 
 def same(first: Answer, second: Answer) -> bool:
@@ -42,6 +49,7 @@ def test_an_obstruction_is_a_proof_that_can_be_checked():
     assert check_obstruction(table, 23, False, additive.verdict.obstruction)
 
 
+@pytest.mark.usefixtures("rough")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.text)
 def test_the_repr_is_one_line_that_answers(case):
     table = table_of(case.function, 43)
@@ -57,6 +65,7 @@ def test_the_html_escapes_and_names_every_family():
     assert text.startswith("<table>") and "A network should learn it" in text and "multiplicative" in text
 
 
+@pytest.mark.usefixtures("rough")
 @pytest.mark.parametrize("text, modulus, sentence", [
     ("n1 + n2", 97, "is a sum."),
     ("n1 n2", 23, "is a product."),
@@ -85,6 +94,7 @@ def test_the_first_sentence_says_what_it_is(text, modulus, sentence):
     assert (found.closed_form is not None) == bool(form)
 
 
+@pytest.mark.usefixtures("rough")
 @pytest.mark.parametrize("text, modulus", [
     ("5n1^2 - 3n2 + 7", 30), ("(3n1 + n2)^3 + 1", 15), ("n1 n2 - n1 - n2", 23), ("7n1^3 n2^2 - 2", 131), ("n1 - n2", 9),
     ("3n1^2 n2^6 + 5", 31), ("4n1^5 n2^5", 31), ("n1^6 n2^3", 7),

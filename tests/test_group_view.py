@@ -119,7 +119,7 @@ def test_inspect_shows_a_word_in_a_group(tmp_path):
 
 
 def test_a_run_in_a_group_is_told_by_representation_and_nothing_in_it_is_nan(tmp_path, capsys):
-    words = ("--group", "S3", "--fraction", "1", "--steps", "300", "--width", "32", "--out")
+    words = ("--group", "S3", "--fraction", "1", "--steps", "300", "--width", "32", "--snapshots", "4", "--out")
     assert main(["train", "a b", *words, str(tmp_path / "run")]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "of the logits' variance on the closed form, 2 of 2 representations hold most of it" in told

@@ -12,6 +12,8 @@ import time
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module
+from itertools import count
+from types import SimpleNamespace
 
 import jax
 import numpy as np
@@ -340,14 +342,20 @@ def test_the_rate_counts_this_sitting_only(unbroken, tmp_path):
 
 
 def test_many_segments_in_one_call_are_the_segments_one_by_one(tmp_path, monkeypatch):
-    """As on a GPU: the same bits, snapshots and points, stopped in between and gone on with."""
+    """As on a GPU: the same bits, snapshots and points, stopped in between and gone on with.
+
+    How many go into a call depends on how fast they are: by the clock of this test, a millisecond passes at every look.
+    """
     settings = {"mod": 7, "width": 16, "steps": 333, "snapshots": 5, "seed": 3}
     expected = train("n1 n2", **settings)
     seen, asked = [], iter([False] * 4 + [True] * 99)
     monkeypatch.setattr(import_module(train.__module__), "on_cpu", lambda: False)
-    looking = train_config(
-        TrainConfig.of("n1 n2", **settings), tmp_path / "run", on_look=seen.append, stop=lambda: next(asked)
-    )
+    with monkeypatch.context() as clock:
+        ticks = SimpleNamespace(perf_counter=count(0, 0.001).__next__)
+        clock.setattr(import_module(train.__module__), "time", ticks)
+        looking = train_config(
+            TrainConfig.of("n1 n2", **settings), tmp_path / "run", on_look=seen.append, stop=lambda: next(asked)
+        )
     assert 0 < looking.step < 333
     whole = resume(tmp_path / "run")
     assert whole.final == expected.final and list(whole.snapshots) == list(expected.snapshots)
