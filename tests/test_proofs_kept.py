@@ -458,3 +458,14 @@ def test_what_has_no_right_answer_is_not_proved_right():
     assert network.proof_text.startswith("proved right on every input whose answer is known (margin")
     assert mg.verify(network).verdict == "proved right on every input whose answer is known"
     assert mg.verify(mg.compile("n1 n2", 5)).verdict == STAMP
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))])
+def test_a_network_of_another_process_has_no_proof_and_can_be_proved_again(copied):
+    network = mg.compile("n1 n2 + 3", mod=7)
+    found = copied(network)
+    assert network.proof is not None and found.proof is None
+    assert found.table().tolist() == network.table().tolist() == [[(a * b + 3) % 7 for b in range(7)] for a in range(7)]
+    assert mg.verify(found).proof.holds
+    answer = mg.classify("n1 n2 + 3", mod=7)
+    assert copied(answer.function) == answer.function

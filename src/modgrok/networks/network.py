@@ -92,6 +92,10 @@ class Network(Result):
         if not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What another process gets, and a deep copy, has no proof: `verify` proves it again."""
+        return type(self), tuple((field_values(self) | {"proof": None}).values())
+
     @classmethod
     def of_circuit(cls, circuit: Circuit, function: Function, method: str, **about: Any) -> Network:
         """A network whose weights are a circuit of experts."""
