@@ -266,8 +266,8 @@ def test_bad_arguments(modgrok, argv, message):
         (("verify", "net", "--sample", "-4"), "the sample must have at least 1 input, got -4"),
         (("predict", "net", "1"), "this network takes 2 values (n1, n2), got 1"),
         (("predict", "net", "1", "2", "3"), "this network takes 2 values (n1, n2), got 3"),
-        (("predict", "net", "one", "0"), "values must be residues 0 … 10, got one"),
-        (("predict", "net", "11", "0"), "values must be residues 0 … 10, got 11"),
+        (("predict", "net", "one", "0"), "values must be residues 0 … 10, got one; give whole numbers"),
+        (("predict", "net", "11", "0"), "values must be residues 0 … 10, got 11; reduce it modulo 11"),
         (("predict", "net", "-1", "0"), "values must be residues 0 … 10, got -1"),
     ],
 )

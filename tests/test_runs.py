@@ -102,6 +102,8 @@ def test_more_steps_go_on_from_a_finished_run(unbroken, tmp_path):
     assert list(load_run(tmp_path / "run").snapshots) == [0, 1, 2, 5, 11, 25]
     run = resume(tmp_path / "run", steps=60)
     assert run.final == unbroken[1].final and run.config == CONFIG
+    with pytest.raises(InputError, match="run is a run of 60 steps, and goes on to these or more, got 10"):
+        resume(tmp_path / "run", steps=10)
     assert contents(tmp_path / "run", SAME_FILES) == contents(unbroken[0], SAME_FILES)
     assert list(run.snapshots) == [0, 1, 2, 5, 11, 25, 60], "those of before, and those that the new plan has left"
 

@@ -189,6 +189,11 @@ def test_medians_and_the_best_setting(unbroken):
         found.words
         == "Best with weight_decay 5: median test accuracy 100 % over 5 seeds, 99 % from step 300; 4 of 5 grok."
     )
+    lost = [each | {"outcome": "diverged"} for each in rows[:2]] + [
+        each | {"outcome": "improving"} for each in rows[2:]
+    ]
+    lost = replace(found, networks=pa.Table.from_pylist(lost))
+    assert lost.words.endswith(" grok. 2 of 10 trainings diverged.")
     nothing = Median({}, 1, np.nan, np.nan, np.nan, 1.0, np.nan, 0.0, None, (0,))
     assert nothing.rank == (-inf, 1.0, 0.0, -inf, -inf)
     assert repr(nothing) == "<Median: train accuracy 100 % over one seed; no test set>"

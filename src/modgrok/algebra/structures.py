@@ -128,7 +128,8 @@ class Integers(Structure):
         except (TypeError, ValueError):
             number = -1
         if not 0 <= number < self.order:
-            raise InputError(f"values must be {self.elements}, got {given}; reduce it modulo {self.order}")
+            advice = f"reduce it modulo {self.order}" if str(given).strip("-").isdigit() else "give whole numbers"
+            raise InputError(f"values must be {self.elements}, got {given}; {advice}")
         return number
 
     def constant(self, number: int) -> int:

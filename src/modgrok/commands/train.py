@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from modgrok.training.ensemble import check_memory
 from modgrok.training.live import numbers_table
 from modgrok.training.logs import LOGS
 from modgrok.training.run import Run, draw_run
-from modgrok.training.run_folder import FIGURE, default_folder, load_config
+from modgrok.training.run_folder import FIGURE, default_folder, going_on
 from modgrok.training.settings import REGISTRIES, SETTINGS
 from modgrok.training.train import train_config
 
@@ -109,7 +108,7 @@ def config_and_folder(args: argparse.Namespace) -> tuple[TrainConfig, Path]:
         function = (args.expression, args.table, args.mod, args.group, args.field)
         if set(given) - {"steps"} or args.out or args.overwrite or any(part is not None for part in function):
             raise InputError("--resume takes every setting from the run; only --steps may be given with it")
-        return replace(load_config(args.resume), **given), args.resume
+        return going_on(args.resume, **given)[1], args.resume
     config = TrainConfig.of(given_function(args, "train"), args.mod, **structure_given(args), **given)
     return config, args.out or default_folder(config)
 

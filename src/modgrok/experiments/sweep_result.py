@@ -146,7 +146,9 @@ class Sweep(Result):
     def words(self) -> str:
         """What the sweep found, in words."""
         found = f"{'best with ' * bool(self.varied)}{self.best.summary()}."
-        return found[0].upper() + found[1:]
+        diverged = sum(row.get("outcome") == "diverged" for row in self.rows)
+        lost = f" {diverged} of {len(self.rows)} trainings diverged." if diverged else ""
+        return f"{found[0].upper()}{found[1:]}{lost}"
 
     @property
     def heading(self) -> str:

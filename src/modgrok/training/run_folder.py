@@ -162,6 +162,17 @@ def difference(stored: TrainConfig, config: TrainConfig) -> str:
     return f"run ({'; '.join(changed)})" if changed else ""
 
 
+def going_on(folder: Path, **given: Any) -> tuple[TrainConfig, TrainConfig]:
+    """The run in a folder, and the same with what is given for it to go on; a run is not made shorter."""
+    config = load_config(folder)
+    again = replace(config, **given)
+    if again.steps < config.steps:
+        raise InputError(
+            f"{folder} is a run of {config.steps:,} steps, and goes on to these or more, got {again.steps}"
+        )
+    return config, again
+
+
 @contextmanager
 def owned(config: TrainConfig, folder: Path, *, overwrite: bool = False) -> Iterator[None]:
     """`folder` is this config's, and nobody else writes to it, as long as the block runs.

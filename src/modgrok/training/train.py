@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, suppress
-from dataclasses import replace
 from functools import partial
 from inspect import cleandoc, signature
 from pathlib import Path
@@ -33,8 +32,13 @@ from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.optimisers import Optimiser
+<<<<<<< HEAD
 from modgrok.training.run import Run, earlier_sittings, import_figures, load_run, write_run
 from modgrok.training.run_folder import CHECKPOINT, METRICS, SITTINGS, difference, is_finished, load_config, owned
+=======
+from modgrok.training.run import Run, earlier_sittings, load_run, write_run
+from modgrok.training.run_folder import CHECKPOINT, METRICS, difference, going_on, is_finished, owned
+>>>>>>> warts
 from modgrok.training.settings import SETTINGS, check_names, described, parameters
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, usual_snapshots, write_snapshots
 from modgrok.training.steps import MOST_SEGMENTS
@@ -137,8 +141,7 @@ def resume(
     given = {name: value for name, value in given.items() if value is not None}
     for name, value in given.items():
         setting_word(name, value)  # now the config's words mean something
-    config = load_config(Path(folder))
-    again = replace(config, **given)
+    config, again = going_on(Path(folder), **given)
     if words := difference(config, again):
         raise InputError(f"{folder} holds another {words}; give what it began with, or mg.register yours by that name")
     return train_config(
