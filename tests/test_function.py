@@ -212,7 +212,7 @@ def bad_binary_files(folder: Path) -> dict[str, str]:
         "words.parquet": r"row 1, column b: 'x' is no whole number",
         "empty.parquet": r"has no rows or no columns",
         "folder.csv": r"is a folder; give the name of a file",
-        "missing.csv": r"cannot read the table .*missing\.csv: No such file or directory",
+        "missing.csv": r"cannot read .*missing\.csv: No such file or directory",
         "mine.xlsx": r"a table is a \.csv, \.npy or \.parquet file, got '\.xlsx'",
     }
 

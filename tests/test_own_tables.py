@@ -237,7 +237,7 @@ def test_train_takes_a_table(tmp_path, capsys, monkeypatch):
     [
         ([], "train needs one function"),
         (["n1 n2", "--table", "mine.csv"], "train needs one function"),
-        (["--table", "missing.csv"], "cannot read the table missing.csv: No such file"),
+        (["--table", "missing.csv"], "cannot read missing.csv: No such file"),
         (["--table", "mine.txt"], "a table is a .csv, .npy or .parquet file"),
     ],
 )

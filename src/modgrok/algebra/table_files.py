@@ -69,11 +69,7 @@ def read_table(path: str | Path) -> TableFile:
         raise InputError(
             f"{path}: a table is a {SUFFIXES_TEXT} file, got {repr(path.suffix) if path.suffix else 'no ending'}"
         )
-    try:
-        content = read_bytes(path)
-    except OSError as error:
-        raise InputError(f"cannot read the table {path}: {error.strerror or error}; give a file that exists") from None
-    return readers[path.suffix.lower()](path, content)
+    return readers[path.suffix.lower()](path, read_bytes(path))
 
 
 def check_numbers(path: Path, numbers: int, most: int = MOST_NUMBERS) -> None:

@@ -165,12 +165,16 @@ def regular_file(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
-    """All that a file holds; an `InputError` where that is more than the limit, whatever size the system tells."""
+    """All that a file holds; an `InputError` where that is more than the limit, whatever size the system tells, and
+    where the system refuses."""
     pieces, room = [], largest
-    with regular_file(path) as file:
-        while room >= 0 and (piece := file.read(min(PIECE, room + 1))):
-            pieces.append(piece)
-            room -= len(piece)
+    try:
+        with regular_file(path) as file:
+            while room >= 0 and (piece := file.read(min(PIECE, room + 1))):
+                pieces.append(piece)
+                room -= len(piece)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {reason(error)}; give a file that exists") from error
     if room < 0:
         raise InputError(f"{path} has more than {largest:,} bytes, the limit for such a file; give a smaller one")
     return b"".join(pieces)
@@ -178,11 +182,8 @@ def read_bytes(path: str | Path, largest: int = LARGEST_FILE) -> bytes:
 
 def read_json(path: str | Path) -> Any:
     """The value in a JSON file; an `InputError` if there is none."""
+    content = read_bytes(path)
     try:
-        return json.loads(read_bytes(path).decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from error
+        return json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path} is not a JSON file, or was cut short: {error}") from error

@@ -152,9 +152,9 @@ def read_rows(path: Path, schema: pa.Schema, remedy: str, *, filled: Sequence[st
         table = pq.read_table(content, page_checksum_verification=True)
         table.validate(full=True)
         names = table.column_names
-    except FileNotFoundError:
-        raise DamagedError(f"{path} is missing; {remedy}") from None
     except (OSError, pa.ArrowException, ValueError, TypeError, KeyError) as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise DamagedError(f"{path} is missing; {remedy}") from None
         raise DamagedError(f"{path} cannot be read ({' '.join(str(error).split()):.200}); {remedy}") from None
     if len(set(names)) < len(names):
         raise DamagedError(f"{path} has two columns of one name; {remedy}")

@@ -210,8 +210,6 @@ def load_plan(path: Path) -> CensusPlan:
     """The plan in a TOML file; an `InputError` that says what is wrong with it otherwise."""
     try:
         content = tomllib.loads(read_bytes(path, LARGEST_PLAN).decode("utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the plan {path}: {error.strerror}; give a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{path} is not TOML: {error}") from None
     except RecursionError:

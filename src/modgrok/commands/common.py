@@ -151,9 +151,9 @@ def training_file(path: Path | None) -> np.ndarray | None:
         return None
     try:
         return npy_array(path, read_bytes(path)) if path.suffix.lower() == ".npy" else np.asarray(read_json(path))
-    except (OSError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except ValueError as error:
         raise InputError(f"cannot read the training set in {path}: {error}; give a .npy or .json file") from None
 
 

@@ -220,10 +220,7 @@ class Asking:
 
     def of_onnx(self, path: Path) -> Network:
         """The graph as it computes; and its weights, where they are a layout that computes the same."""
-        try:
-            graph = onnx_file(path, read_bytes(path, LARGEST_WEIGHTS))
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror or error}; give a file that exists") from None
+        graph = onnx_file(path, read_bytes(path, LARGEST_WEIGHTS))
         sizes, asked = self.asked_graph(path, graph)
         return self.of_logits(asked, sizes, weights_in(graph))
 

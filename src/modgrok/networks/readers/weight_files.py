@@ -53,11 +53,7 @@ class Content:
 
 def read_weights(path: Path) -> Content:
     """What a file of weights or logits holds; an `InputError` that names the file where that is nothing of the kind."""
-    try:
-        content = read_bytes(path, LARGEST_WEIGHTS)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}; give a file that exists") from None
-    return content_of(path, content)
+    return content_of(path, read_bytes(path, LARGEST_WEIGHTS))
 
 
 def content_of(path: Path, content: bytes) -> Content:
