@@ -32,13 +32,8 @@ from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.optimisers import Optimiser
-<<<<<<< HEAD
 from modgrok.training.run import Run, earlier_sittings, import_figures, load_run, write_run
-from modgrok.training.run_folder import CHECKPOINT, METRICS, SITTINGS, difference, is_finished, load_config, owned
-=======
-from modgrok.training.run import Run, earlier_sittings, load_run, write_run
-from modgrok.training.run_folder import CHECKPOINT, METRICS, difference, going_on, is_finished, owned
->>>>>>> warts
+from modgrok.training.run_folder import CHECKPOINT, METRICS, SITTINGS, difference, going_on, is_finished, owned
 from modgrok.training.settings import SETTINGS, check_names, described, parameters
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, usual_snapshots, write_snapshots
 from modgrok.training.steps import MOST_SEGMENTS
