@@ -11,6 +11,7 @@ import pytest
 from lookup_model import untrained
 from PIL import Image
 
+from modgrok.explorer.films import film as kept_film
 from modgrok.inspection.film import embedding_along, embedding_norms, followed_neurons
 from modgrok.inspection.order import function_order
 from modgrok.networks.models import Transformer
@@ -92,9 +93,13 @@ def test_a_transformer_that_groks_addition_builds_its_frequencies_and_gives_up_w
     assert inspect(run).film.measures["ipr"].tolist() == film["ipr"].tolist()
 
 
-def test_a_training_that_diverged_is_told(power):
+@pytest.mark.draws
+def test_a_training_that_diverged_is_told(power, tmp_path):
     broken = replace(power[-1][1], params=jax.tree.map(lambda leaf: leaf * np.nan, power[-1][1].params))
-    found = inspect(broken, film=[*power[:1], (50, broken)])
+    found = inspect(broken, film=[*power[:1], (50, broken)], out=tmp_path)
+    assert (tmp_path / "film.gif").exists()
+    shared = kept_film(dict(power[:1]), 50, broken, None)
+    assert shared["steps"] == [] and "the training diverged" in shared["why"]
     assert "no finite numbers" in found.logits.why and found.to_json()["logits"]["analytical_share"] is None
     assert np.isfinite(found.film.measures["ipr"][0]) and np.isnan(found.film.measures["analytical_share"][1])
 

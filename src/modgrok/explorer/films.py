@@ -22,7 +22,7 @@ from modgrok.inspection.film import host_blocks_of
 from modgrok.inspection.order import order_of
 from modgrok.inspection.spectrum import periodicity
 from modgrok.networks.losses import LOSSES, losses_of_rows
-from modgrok.networks.network import Network
+from modgrok.networks.network import Network, named_leaves
 
 NUMBERS = ("train_accuracy", "test_accuracy", "train_loss", "test_loss", "ipr")
 NO_PLACE = -128
@@ -37,6 +37,11 @@ def film(
     are chosen and placed."""
     if final.rows > LOCAL.cells:
         return {"steps": [], "why": f"a film is of a table of up to {LOCAL.cells:,} cells, this one has {final.rows:,}"}
+    if not all(np.isfinite(weights).all() for weights in named_leaves(final.params).values()):
+        return {
+            "steps": [],
+            "why": "there is no film: the training diverged, its weights are no numbers",
+        }
     cells, lens = Cells(final), lens_of(final)
     steps = sorted({*(step for step in snapshots if step < last), last})
     hits, numbers, moments = [], [], []

@@ -152,7 +152,7 @@ def wave_panel(axes: Axes, film: Film, n: int) -> Callable[[int], None]:
     places = np.arange(film.waves.shape[2])
     (wave,) = axes.plot(places, film.waves[-1, n], color=WAVE, linewidth=0 if film.group else 1)
     (weights,) = axes.plot(places, film.waves[-1, n], ".", color=INK, markersize=3)
-    limit = 1.15 * np.abs(film.waves[:, n]).max() or 1
+    limit = 1.15 * np.abs(film.waves[:, n]).max(initial=0, where=np.isfinite(film.waves[:, n])) or 1
     axes.set(ylim=(-limit, limit), xlim=(-1, len(places)), yticks=[])
     axes.set_ylabel(f"neuron {film.neurons[n]}", fontsize=7)
     label = axes.set_title(" ", fontsize=8, loc="right", pad=2)
@@ -186,7 +186,9 @@ def norm_panel(axes: Axes, film: Film) -> Callable[[int], None]:
     frequency = np.arange(film.norms.shape[1])
     colours = np.where(np.isin(frequency, film.key_frequencies), WAVE, FAINT).tolist()
     bars = axes.bar(frequency, film.norms[-1], 0.8, color=colours)
-    axes.set(xlabel=bins_name(film)[0], ylabel="embedding norm", ylim=(0, 1.05 * film.norms[:, 1:].max(initial=1e-9)))
+    norms = film.norms[:, 1:]
+    highest = norms.max(initial=1e-9, where=np.isfinite(norms))
+    axes.set(xlabel=bins_name(film)[0], ylabel="embedding norm", ylim=(0, 1.05 * highest))
     axes.set_xlim(0.3, len(frequency) - 0.3)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
