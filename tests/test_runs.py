@@ -9,13 +9,11 @@ import string
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from importlib import import_module
 from itertools import count
 from types import SimpleNamespace
 
-import jax
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
@@ -369,20 +367,6 @@ def test_many_segments_in_one_call_are_the_segments_one_by_one(tmp_path, monkeyp
     assert steps == list(range(10, looking.step + 1, 10)), "every measured step was told once"
     seconds = [point.seconds for point in seen]
     assert seconds == sorted(seconds) and any(point.network is None for point in seen)
-
-
-def test_each_program_of_a_training_is_compiled_once_and_all_of_them_before_its_first_step(caplog):
-    seen = {}
-    jax.config.update("jax_log_compiles", True)  # in every thread
-    try:
-        train_config(replace(CONFIG, width=13), on_point=lambda point: seen.setdefault(point.row["step"], caplog.text))
-    finally:
-        jax.config.update("jax_log_compiles", False)
-    done = re.findall(r"Finished XLA compilation of jit\((\w+)\)", caplog.text)
-    ours = Counter(name for name in done if name in ("start", "advance_and_measure", "neurons_of"))
-    assert set(ours.values()) == {1} and len(ours) == 3, done
-    before = re.findall(r"Finished XLA compilation of jit\((\w+)\)", seen[10])
-    assert {*before} >= {*ours}
 
 
 def test_who_asks_for_points_gets_the_network_of_each(monkeypatch):

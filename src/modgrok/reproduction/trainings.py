@@ -43,7 +43,7 @@ def compute_training(
     progress: Progress,
 ) -> ItemResult:
     """The item's result; `shown_ipr` is the column of the metrics that stands for the captions' mean IPR."""
-    training = begin(config, every=0)
+    training = begin(config)
     initial = np.asarray(training.neurons().ipr)
     waves, constants = [], []
     for step in config.measured_steps():

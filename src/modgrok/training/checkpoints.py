@@ -6,7 +6,7 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pyarrow as pa
-from jax.stages import Lowered
 from jaxtyping import Float, PyTree, Shaped
 
 from modgrok.base.stores import open_tensors, write_tensors
@@ -27,8 +26,6 @@ from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import (
     as_trained,
-    compile_together,
-    lowered_programs,
     measure_all,
     pick,
     segment_all,
@@ -134,33 +131,14 @@ def neurons_of(model: Model, params: PyTree, places: Places) -> Periodicity:
     return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
 
 
-def begin(config: TrainConfig, task: Task | None = None, *, every: int | None = None) -> Training:
-    """The training of a config at step 0, nothing measured yet; `task` is the config's own, where it is known.
-
-    With `every` what it will call is compiled at once: what takes several segments of so many steps, or with 0 a single
-    one. Else each program is compiled when it is called.
-    """
+def begin(config: TrainConfig, task: Task | None = None) -> Training:
+    """The training of a config at step 0, nothing measured yet; `task` is the config's own, where it is known."""
     shape, hyper, table, order = config.task() if task is None else task
     copies = config.beside
     shape = as_trained(shape, copies)
     hyper = jax.tree.map(lambda leaf: jax.device_put(np.repeat(np.asarray(leaf)[None], copies)), hyper)
     places = stacked_places(shape, copies, [order] * copies)
-    tables = np.repeat(table[None], copies, axis=0)
-
-    def called() -> Iterator[Lowered]:
-        programs = lowered_programs(shape, hyper, tables, places, None, [every or 0])
-        starting = next(programs)
-        yield starting
-        yield from programs
-        examples, state = starting.out_info
-        if every:
-            yield measure_all.lower(shape, hyper, examples, state.params)
-        one = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape[1:], leaf.dtype), state.params)
-        yield neurons_of.lower(shape.model, one, order.places)
-
-    if every is not None:
-        compile_together(called())
-    examples, state = start_all(shape, hyper, tables, places, None)
+    examples, state = start_all(shape, hyper, np.repeat(table[None], copies, axis=0), places, None)
     return Training(shape, hyper, examples, state, order, np.empty((0, len(COLUMNS))))
 
 

@@ -16,8 +16,7 @@ one of as many copies, with the bits of the row. `benchmarks/repeatable.py` meas
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import Any, NamedTuple
@@ -25,7 +24,6 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.stages import Lowered
 from jaxtyping import Float, Int, PyTree
 
 from modgrok.base.errors import InputError
@@ -154,31 +152,6 @@ def segment_all(
     return found
 
 
-def lowered_programs(
-    shape: Shape, hyper: Hyper, tables: Int[Weights, "net row"], places: Places, params: PyTree, every: Iterable[int]
-) -> Iterator[Lowered]:
-    """What starts a training, and what takes its steps: several segments of so many steps each in a call, 0 for one."""
-    starting = start_all.lower(shape, hyper, tables, places, params)
-    yield starting
-    examples, state = starting.out_info
-    one, several = PROGRAMS[shape.repeatable]
-    for steps in every:
-        if steps:
-            yield several.lower(shape, steps, hyper, examples, state, 0)
-        else:
-            yield one.lower(shape, hyper, examples, state, 0)
-
-
-def compile_together(lowered: Iterator[Lowered]) -> None:
-    """Compile programs side by side, each as soon as it is lowered; calls with such arguments find them compiled.
-
-    XLA takes a core for each program and asks nothing of Python meanwhile, so two cores need the time of the longest.
-    """
-    with ThreadPoolExecutor() as pool:
-        for compiled in [pool.submit(each.compile) for each in lowered]:
-            compiled.result()
-
-
 def compiled_programs() -> int:
     """How many training programs this process has compiled."""
     return sum(program._cache_size() for pair in PROGRAMS.values() for program in pair)
@@ -209,19 +182,15 @@ def train_chunks(
     size = chunk_size(shape, networks, memory)
     shape = as_trained(shape, size, fused)
     places = stacked_places(shape, networks, orders)
-    planned = [*stretches(measured, 1 if on_cpu() else SEGMENTS_OF_A_CALL)]
     for first in range(0, networks, size):
         nets = np.minimum(np.arange(first, first + size), networks - 1)
         kept = min(size, networks - first)
         settings = pick(hyper, nets)
         table = jnp.asarray(tables[nets], jnp.int32)
-        beginning = (settings, table, pick(places, nets), pick(params, nets))
-        if first == 0:
-            compile_together(lowered_programs(shape, *beginning, dict.fromkeys(e * (n > 1) for e, n in planned)))
-        started = start_all(shape, *beginning)
+        started = start_all(shape, settings, table, pick(places, nets), pick(params, nets))
         examples, state = jax.block_until_ready(started)
         points, step = [], 0
-        for every, count in planned:
+        for every, count in stretches(measured, 1 if on_cpu() else SEGMENTS_OF_A_CALL):
             began = time.monotonic()
             if count == 1:
                 state, metrics = jax.block_until_ready(segment_all(shape, settings, examples, state, every))

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -308,11 +306,6 @@ def write_run(run: Run, folder: Path, *, figure: bool = True) -> None:
         draw_run(run, folder)
     write_json(folder / RESULT, run.to_json())
     (folder / SITTINGS).unlink(missing_ok=True)
-
-
-def import_figures() -> None:
-    """Import what draws while the first steps are taken, when Python is idle: it takes most of a second."""
-    Thread(target=import_module, args=("modgrok.figures.training",)).start()
 
 
 def draw_run(run: Run, folder: Path) -> None:

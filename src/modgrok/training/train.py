@@ -32,7 +32,7 @@ from modgrok.training.ensemble import check_memory
 from modgrok.training.live import OnPoint, Point, live_view
 from modgrok.training.logs import check_log, logged
 from modgrok.training.optimisers import Optimiser
-from modgrok.training.run import Run, earlier_sittings, import_figures, load_run, write_run
+from modgrok.training.run import Run, earlier_sittings, load_run, write_run
 from modgrok.training.run_folder import CHECKPOINT, METRICS, SITTINGS, difference, going_on, is_finished, owned
 from modgrok.training.settings import SETTINGS, check_names, described, parameters
 from modgrok.training.snapshots import SNAPSHOTS, snapshot_steps, snapshots_in, usual_snapshots, write_snapshots
@@ -209,11 +209,10 @@ def sitting(
 
     On a GPU several measured segments are one call (`segments_ahead`), unless `one_by_one`.
     """
-    every = 0 if one_by_one else config.metrics_every
-    fresh = begin(config, task, every=every)
+    fresh = begin(config, task)
     before = np.asarray(fresh.neurons().ipr)
     training = fresh if folder is None else last_checkpoint(config, folder, fresh)
-    training = training.compiled(every)
+    training = training.compiled(0 if one_by_one else config.metrics_every)
     first_step, began = training.step, time.perf_counter()
     earlier = earlier_sittings(folder, first_step)
 
@@ -222,8 +221,6 @@ def sitting(
 
     diary = Diary(config, folder, checkpoint_seconds, training, made)
     lap_step, lap_began = first_step, began
-    if folder is not None:
-        import_figures()
 
     def point_of(training: Training, measured: bool) -> Point:
         seconds = time.perf_counter() - began
