@@ -35,10 +35,10 @@ $(VENV)/.developed: requirements-dev.lock $(VENV)/.installed
 installed = $(UV) pip install --quiet --python $(BIN)/python $(1) || \
   { echo "uv did not succeed; pip takes over"; $(PIP) $(1); }
 
-# Bytecode is written for what the commands import, which takes some seconds, and not for all that is installed, which
-# takes half a minute. Without it every command starts a second later where PYTHONDONTWRITEBYTECODE is set.
+# Bytecode is written for what the commands import, at once or later, which takes some seconds, and not for all that is
+# installed, which takes half a minute. Without it every command starts a second later where PYTHONDONTWRITEBYTECODE is set.
 PIP := $(BIN)/python -m pip install --quiet --no-compile
-IMPORT_COMMANDS := import importlib, pkgutil, modgrok.commands as all; \
+IMPORT_COMMANDS := import importlib, pkgutil, scipy.special, scipy.stats, modgrok.figures.style, modgrok.commands as all; \
   [importlib.import_module(each.name) for each in pkgutil.iter_modules(all.__path__, "modgrok.commands.")]
 
 # uv reads neither PIP_* nor pip's files, so it is told which index pip uses; what UV_* say themselves goes first.

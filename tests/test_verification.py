@@ -11,9 +11,9 @@ from modgrok.algebra.function import read_function
 from modgrok.base.errors import InputError
 from modgrok.compiler.compiling import PaperSettings, compile_paper
 from modgrok.networks import verification
-from modgrok.networks.circuit import Expert, single
+from modgrok.networks.circuit import Expert, row_margins, single
 from modgrok.networks.models import Power
-from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows, row_margins
+from modgrok.networks.network import CHUNK_BYTES, Network, chunk_rows
 from modgrok.networks.predicting import Prediction, Predictions, predict
 from modgrok.networks.verification import row_chunks, verify
 

@@ -27,9 +27,9 @@ from modgrok.explorer.recipes import Recipe, of_network
 from modgrok.inspection.experts import ExpertInspection, input_names, inspect_experts, neurons_per_frequency
 from modgrok.inspection.group_view import neurons_of
 from modgrok.inspection.order import NO_ORDER, Labels, witness_of
-from modgrok.networks.circuit import Expert, hidden_neurons, wire_signals
+from modgrok.networks.circuit import Expert, hidden_neurons, row_margins, wire_signals
 from modgrok.networks.export import export
-from modgrok.networks.network import Network, check_rows, row_margins
+from modgrok.networks.network import Network, check_rows
 from modgrok.networks.predicting import Prediction
 from modgrok.networks.storage import WEIGHTS, load
 from modgrok.networks.verification import answers, verify

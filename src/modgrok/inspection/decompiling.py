@@ -25,7 +25,8 @@ from modgrok.inspection.logits import LARGEST_LOGITS, LogitsView, Templates, log
 from modgrok.inspection.order import Labels, Order, witness_of
 from modgrok.inspection.twins import Twin, neuron_twin, representation_twin, twin_of, wave_twin
 from modgrok.inspection.waves import FittedWaves, fit_labels
-from modgrok.networks.network import Network, row_margins
+from modgrok.networks.circuit import row_margins
+from modgrok.networks.network import Network
 from modgrok.recognition.recognising import Recognised, recognise
 
 if TYPE_CHECKING:

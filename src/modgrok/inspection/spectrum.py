@@ -102,8 +102,18 @@ def block_power(blocks: Blocks, places: Places) -> Float[Weights, "block width f
     angle = 2 * xp.pi * turns / xp.maximum(period, 1)[:, None, None]
     used = (place >= 0)[:, None, :] & (2 * frequency[None, :] <= period[:, None])[:, :, None]
     cosine, sine = (xp.where(used, wave(angle), 0).astype(weights.dtype) for wave in (xp.cos, xp.sin))
-    power: Weights = xp.einsum("bfp,bwp->bwf", cosine, weights) ** 2 + xp.einsum("bfp,bwp->bwf", sine, weights) ** 2
+    power: Weights = along(cosine, weights) ** 2 + along(sine, weights) ** 2
     return power
+
+
+def along(
+    waves: Float[Weights, "block frequency p"], weights: Float[Weights, "block width p"]
+) -> Float[Weights, "block width frequency"]:
+    """The products of weights and waves; NumPy leaves only those of matrices to its library."""
+    if isinstance(weights, np.ndarray):
+        found: np.ndarray = weights @ np.asarray(waves).swapaxes(1, 2)
+        return found
+    return jnp.einsum("bfp,bwp->bwf", waves, weights)
 
 
 def axis_power(weights: Float[np.ndarray, "width p"], places: Places, axis: int) -> Float[np.ndarray, "frequency"]:

@@ -185,3 +185,12 @@ def batch_logits(circuit: Circuit, rows: Int[Array, "row variable"]) -> Float[Ar
     """The circuit on many rows, in the precision of its weights (no reduced-precision matrix units)."""
     with jax.default_matmul_precision("highest"):
         return jax.vmap(logits, in_axes=(None, 0))(circuit, rows)
+
+
+def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
+    """Correct logit less the best wrong one; the logits are overwritten."""
+    places = np.arange(len(labels))
+    right = logits[places, labels].copy()
+    logits[places, labels] = -np.inf
+    with np.errstate(invalid="ignore"):  # infinite logits have no margin
+        return np.asarray(right - logits.max(axis=1))

@@ -378,15 +378,6 @@ def check_rows(model: Model, rows: RowsLike) -> Int[np.ndarray, "... variable"]:
     return found.astype(np.int64, copy=False)
 
 
-def row_margins(logits: Float[np.ndarray, "row class"], labels: Int[np.ndarray, "row"]) -> Float[np.ndarray, "row"]:
-    """Correct logit less the best wrong one; the logits are overwritten."""
-    places = np.arange(len(labels))
-    right = logits[places, labels].copy()
-    logits[places, labels] = -np.inf
-    with np.errstate(invalid="ignore"):  # infinite logits have no margin
-        return np.asarray(right - logits.max(axis=1))
-
-
 def chunk_rows(model: Model, count: int, dtype: np.dtype) -> int:
     """Rows whose activations and logits (a few copies each) take about `CHUNK_BYTES`."""
     numbers = model.activations() + 4 * model.classes

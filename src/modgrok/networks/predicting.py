@@ -15,7 +15,8 @@ from modgrok.algebra.function import Function
 from modgrok.algebra.structures import Integers
 from modgrok.base.errors import InputError
 from modgrok.base.results import Result, field_values, plain
-from modgrok.networks.network import Network, check_rows, row_margins
+from modgrok.networks.circuit import row_margins
+from modgrok.networks.network import Network, check_rows
 from modgrok.networks.verification import NetworkLike, answers, as_network
 
 

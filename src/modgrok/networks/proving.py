@@ -16,9 +16,10 @@ import numpy as np
 from modgrok.algebra.trees import to_text
 from modgrok.base.fixed import fixed
 from modgrok.networks import circuit
+from modgrok.networks.circuit import row_margins
 from modgrok.networks.models import Logits, Mlp
 from modgrok.networks.models.mlp import MlpWeights
-from modgrok.networks.network import Network, row_margins
+from modgrok.networks.network import Network
 from modgrok.proofs.expressions import read_expression, variables_of
 from modgrok.proofs.networks import Circuit, Progress, Typed, prove_network
 from modgrok.proofs.proof import NoProof, Proof

@@ -7,7 +7,6 @@ influence on its numbers. So a killed run, started again, ends bit for bit where
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,10 +17,10 @@ import pyarrow as pa
 from jaxtyping import Float, PyTree, Shaped
 
 from modgrok.base.stores import open_tensors, write_tensors
-from modgrok.inspection.order import Order, Places
+from modgrok.inspection.order import Order
 from modgrok.inspection.spectrum import Periodicity, periodicity
 from modgrok.networks.description import ExpertPlan
-from modgrok.networks.models import Model, Power
+from modgrok.networks.models import Power
 from modgrok.networks.network import Network, named_leaves
 from modgrok.training.config import Task, TrainConfig
 from modgrok.training.ensemble import (
@@ -108,7 +107,8 @@ class Training(NamedTuple):
 
     def neurons(self) -> Periodicity:
         """How periodic each neuron is now, in the order of the function."""
-        return Periodicity(*map(np.asarray, neurons_of(self.shape.model, self.params, self.order.places)))
+        found = periodicity(self.shape.model.blocks(self.params), self.order.places)
+        return found._replace(ipr=np.asarray(found.ipr, np.float32))
 
     def network(self, config: TrainConfig) -> Network:
         """The trained network as it is now."""
@@ -124,11 +124,6 @@ class Training(NamedTuple):
 def first_network(tree: PyTree) -> PyTree:
     """The arrays of an ensemble's first network, on the host."""
     return jax.tree.map(lambda leaf: np.asarray(leaf)[0], tree)
-
-
-@partial(jax.jit, static_argnums=0)
-def neurons_of(model: Model, params: PyTree, places: Places) -> Periodicity:
-    return periodicity(model.blocks(jax.tree.map(jnp.asarray, params)), places)
 
 
 def begin(config: TrainConfig, task: Task | None = None) -> Training:

@@ -33,9 +33,9 @@ from modgrok.compiler.compiling import assemble
 from modgrok.compiler.exact_weights import exact_expert, full_kernel
 from modgrok.compiler.margins import softmax_beta
 from modgrok.compiler.steps import ABSORBED, Plan, Step
-from modgrok.networks.circuit import Expert, batch_logits, single
+from modgrok.networks.circuit import Expert, batch_logits, row_margins, single
 from modgrok.networks.description import Learned
-from modgrok.networks.network import Network, row_margins
+from modgrok.networks.network import Network
 from modgrok.training.config import TrainConfig, ensemble_of
 from modgrok.training.ensemble import pick, train_ensemble
 

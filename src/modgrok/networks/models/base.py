@@ -128,7 +128,7 @@ class Model:
 
     def blocks(self, params: PyTree) -> Blocks:
         """The weights whose periodicity is measured: a neuron's columns of the embedding."""
-        return Blocks(jnp.swapaxes(params.embed, 1, 2), tuple(range(self.variables)))
+        return Blocks(params.embed.swapaxes(1, 2), tuple(range(self.variables)))
 
     def activations(self) -> int:
         """Numbers that a row leaves in memory for the gradient, estimated."""

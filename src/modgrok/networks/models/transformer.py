@@ -190,7 +190,7 @@ class Transformer(Model):
 
     def blocks(self, params: TransformerWeights) -> Blocks:
         """The dimensions of the embedding, which all variables share; laid out by the first with most values."""
-        return Blocks(jnp.swapaxes(params.embed[None], 1, 2), (self.residues.index(self.largest),))
+        return Blocks(params.embed[None].swapaxes(1, 2), (self.residues.index(self.largest),))
 
     def activations(self) -> int:
         token = 8 * self.width + 2 * self.neurons
