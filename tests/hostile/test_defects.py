@@ -70,10 +70,10 @@ def census(whole, tmp_path):
 @pytest.mark.parametrize("options", [("--init-scale", "1e20"), ("--learning-rate", "1e30")], ids=lambda o: o[0])
 def test_a_training_that_diverges_says_so(modgrok, options):
     code, out, _ = modgrok("train", "n1 n2", "--mod", 5, "--steps", 2, "--width", 3, *options, "--out", "d")
-    assert code == 0 and "Diverged" in out
+    assert code == 1 and "Diverged" in out
     code, out, _ = modgrok("train", "--resume", "d", "--json")
     found = json.loads(out)
-    assert code == 0 and found["diagnosis"]["outcome"] == "diverged" and found["final"]["train_loss"] is None
+    assert code == 1 and found["diagnosis"]["outcome"] == "diverged" and found["final"]["train_loss"] is None
     assert found["final"]["train_accuracy"] == 0, "what is not a number is no answer"
 
 

@@ -107,7 +107,8 @@ class Training(NamedTuple):
 
     def neurons(self) -> Periodicity:
         """How periodic each neuron is now, in the order of the function."""
-        found = periodicity(self.shape.model.blocks(self.params), self.order.places)
+        with np.errstate(over="ignore", invalid="ignore"):  # weights that diverged are no waves
+            found = periodicity(self.shape.model.blocks(self.params), self.order.places)
         return found._replace(ipr=np.asarray(found.ipr, np.float32))
 
     def network(self, config: TrainConfig) -> Network:
