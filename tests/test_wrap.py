@@ -167,8 +167,21 @@ def test_on_how_many_inputs_a_class_that_is_left_out_leads_is_said(of):
         tensors = tensors | {"b1": np.zeros(25, np.float32), "b2": np.zeros(6, np.float32)}
     given = {"logits": logits.reshape(5, 5, 6), "a function": lambda rows: logits[rows @ [5, 1]]}.get(of, tensors)
     network = mg.wrap(given, "n1 + n2", mod=5, activation="relu" if isinstance(given, dict) else None)
-    assert network.model.classes == 5 and mg.verify(network).errors == 0
+    checked = mg.verify(network)
+    assert network.model.classes == 5 and checked.errors == 0 and network.led == checked.led == 15
+    assert checked.proof is None and "proved" not in checked.verdict and '15 the class of "=" leads' in checked.verdict
+    assert 'on 15 inputs the class of "="' in mg.decompile(network).paragraph()
     assert 'class 5, that of "=", is left out: the network itself answers it on 15 of 25 inputs' in network.notes
+
+
+def test_a_class_that_is_left_out_and_never_leads_is_in_the_way_of_no_proof():
+    rows, embed = np.indices((5, 5)).reshape(2, -1).T, np.zeros((2, 5, 25), np.float32)
+    embed[0, rows[:, 0], np.arange(25)] = embed[1, rows[:, 1], np.arange(25)] = 1
+    embed[1] -= 1
+    readout = np.zeros((25, 6), np.float32)
+    readout[np.arange(25), rows.sum(axis=1) % 5], readout[:, 5] = 1, 0.5
+    network = mg.wrap({"embed": embed, "readout": readout}, "n1 + n2", mod=5, activation="relu")
+    assert network.led == 0 and mg.verify(network).proof.holds
 
 
 @pytest.mark.parametrize(

@@ -275,6 +275,8 @@ def sentences(found: Decompiled) -> Iterator[str]:
         right += (
             f", if the first of its best logits counts: on {found.tied:,} inputs they are equal, which is no answer"
         )
+    if found.network.led:
+        right += f', among its values: on {found.network.led:,} inputs the class of "=", which is left out, leads'
     yield f"This {name} computes {recognised.formula} {right}."
     if (chance := recognised.log10_chance) is not None:
         yield f"Random answers would fit a formula of this family so well with a probability below 10^{int(chance)}."

@@ -246,11 +246,12 @@ class Asking:
         alike = [reading for reading in several if f"read as {reading.words}" == self.like]
         reading = surest(alike or several)
         notes = [f"read as {reading.words}"]
+        led, of = (0, 0) if reading.equals is None else led_by_equals(reading)
         if reading.equals is not None:
-            notes.append(equals_note(sizes_of(reading.model), *led_by_equals(reading)))
+            notes.append(equals_note(sizes_of(reading.model), led, of))
         if self.said.activation is None and hasattr(reading.model, "activation"):
             notes.append("a file of weights does not tell the activation: say it where it is another (--activation)")
-        return self.made(reading.model, reading.params, tuple(notes))
+        return self.made(reading.model, reading.params, tuple(notes), led)
 
     def of_logits(self, asked: Asked, sizes: Sizes, tensors: TensorsByName | None = None) -> Network:
         """The logits; or the model that computes them, where the tensors are its weights."""
@@ -260,15 +261,15 @@ class Asking:
         except InputError:
             several = []
         if reading := computing(several, asked.logits):
-            return self.made(reading.model, reading.params, (f"read as {reading.words}", *notes))
+            return self.made(reading.model, reading.params, (f"read as {reading.words}", *notes), asked.led)
         table = LogitsTable(asked.logits.reshape(*sizes.residues, sizes.classes))
-        return self.made(Logits(sizes.residues, sizes.classes), table, notes)
+        return self.made(Logits(sizes.residues, sizes.classes), table, notes, asked.led)
 
-    def made(self, model: Model, params: PyTree, notes: tuple[str, ...]) -> Network:
+    def made(self, model: Model, params: PyTree, notes: tuple[str, ...], led: int) -> Network:
         if self.known is not None:
-            return Network(model, params, self.known, "wrapped", notes=notes)
+            return Network(model, params, self.known, "wrapped", notes=notes, led=led)
         blank = from_table(np.zeros(model.residues, np.int64), model.classes, OWN_ANSWERS)
-        network = Network(model, params, blank, "wrapped", notes=notes)
+        network = Network(model, params, blank, "wrapped", notes=notes, led=led)
         answers = network.table()  # the function is the formula that they are, but for some errors; or they themselves
         found = recognise(answers, classes=model.classes).function if answers.size <= LARGEST_ANSWERS else None
         return replace(network, function=found or from_table(answers, model.classes, OWN_ANSWERS))

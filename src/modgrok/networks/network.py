@@ -66,7 +66,8 @@ class Network(Result):
 
     `proof` is what the kernel proved of these very weights in this process, and `unproved` says why it could not.
     `claimed` is whether the file that it came from says that it was proved, which proves nothing. `claims` are
-    hints for the kernel, where a network is too large to be counted out.
+    hints for the kernel, where a network is too large to be counted out. On `led` inputs a class leads that was left
+    out of other people's logits, that of "=": there the network itself gives no value, and nothing is proved of it.
     """
 
     model: Model
@@ -81,6 +82,7 @@ class Network(Result):
     unproved: str = ""
     claimed: bool = False
     claims: tuple[Claim, ...] = ()
+    led: int = 0
     snapshots: Mapping[int, Network] = field(default_factory=dict)
     """What it was at the steps of a training, where checkpoints were wrapped with it; its file does not keep them."""
     certificate = Renamed("proof", since="0.3", gone="0.4")
@@ -89,7 +91,7 @@ class Network(Result):
         if self.proof is None:
             return
         stands = type(self) is Network and type(self.proof) is Proof and self.proof.about(self.subject, self.words)
-        if not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
+        if self.led or not stands or not all(map(is_fixed, jax.tree.leaves(self.params))):
             object.__setattr__(self, "proof", None)
 
     def __reduce__(self) -> tuple[Any, ...]:

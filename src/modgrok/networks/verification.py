@@ -48,7 +48,10 @@ NetworkLike: TypeAlias = Network | HasNetwork | str | Path
 
 @dataclass(frozen=True, repr=False)
 class Verification(Result):
-    """What was found: `min_margin` is the smallest (correct logit - best wrong one) over the rows checked."""
+    """What was found: `min_margin` is the smallest (correct logit - best wrong one) over the rows checked.
+
+    On `led` inputs a class that was left out leads (`Network.led`): what is right there is so among the values alone.
+    """
 
     accuracy: float
     mse: float
@@ -60,6 +63,7 @@ class Verification(Result):
     proof: Proof | None
     unproved: str
     seconds: float
+    led: int = 0
 
     @property
     def exhaustive(self) -> bool:
@@ -72,7 +76,8 @@ class Verification(Result):
             return f"wrong on {count_text(self.errors)} of {count_text(self.rows_checked)} inputs"
         if self.proof is not None and self.proof.holds:
             return self.proof.whole
-        return f"right on {self.checked}"
+        by = f', among its values: on {count_text(self.led)} the class of "=" leads' if self.led else ""
+        return f"right on {self.checked}{by}"
 
     @property
     def checked(self) -> str:
@@ -177,7 +182,9 @@ def verify(
                 progress(done, count)
     mse = squares / (count * network.model.classes)
     seconds = time.perf_counter() - start
-    return Verification(1 - errors / count, mse, margin, count, total, errors, first, proof, unproved, seconds)
+    return Verification(
+        1 - errors / count, mse, margin, count, total, errors, first, proof, unproved, seconds, network.led
+    )
 
 
 def proved_whole(network: Network, start: float) -> Verification:

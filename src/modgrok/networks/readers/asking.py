@@ -65,6 +65,7 @@ class Asked:
     logits: Float[np.ndarray, "row class"]
     form: str
     notes: tuple[str, ...] = ()
+    led: int = 0
 
 
 def module_forms(sizes: Sizes, equals: int | bool | None) -> tuple[Form, ...]:
@@ -105,8 +106,7 @@ def ask(
         found.append(form)
     if not found:
         raise InputError(not_accepted(what, refused))
-    tables = {form.words: without_equals(whole_table(call, form, sizes, what), sizes) for form in found}
-    asked = [Asked(logits, words, notes) for words, (logits, notes) in tables.items()]
+    asked = [without_equals(whole_table(call, form, sizes, what), form.words, sizes) for form in found]
     return max(asked, key=lambda each: score(each.logits, answers))
 
 
@@ -163,11 +163,11 @@ def equals_note(sizes: Sizes, led: int = 0, of: int = 0) -> str:
     return f'class {sizes.classes}, that of "=", is left out{leads}'
 
 
-def without_equals(given: np.ndarray, sizes: Sizes) -> tuple[np.ndarray, tuple[str, ...]]:
+def without_equals(given: np.ndarray, form: str, sizes: Sizes) -> Asked:
     """Logits of the values alone, with a note where there is one more, that of "="."""
     logits, behind = given[:, : sizes.classes], given[:, sizes.classes :]
     led = int((behind >= logits.max(axis=1, keepdims=True)).sum())
-    return logits, (equals_note(sizes, led, len(given)),) if behind.shape[1] else ()
+    return Asked(logits, form, (equals_note(sizes, led, len(given)),) if behind.shape[1] else (), led)
 
 
 def whole_table(call: Callable[..., object], form: Form, sizes: Sizes, what: str) -> Float[np.ndarray, "row class"]:
@@ -328,5 +328,4 @@ def ask_array(array: object, sizes: Sizes | None, mod: int | None, what: str) ->
             f"{what} has the shape {found.shape}, and a table of {sizes.text} is expected; give the axes in the order "
             "of the variables, or the modulus that it is of: mod= (--mod)"
         )
-    logits, notes = without_equals(checked_logits(found.reshape(sizes.rows, -1), sizes, what), sizes)
-    return sizes, Asked(logits, "an array", notes)
+    return sizes, without_equals(checked_logits(found.reshape(sizes.rows, -1), sizes, what), "an array", sizes)
