@@ -170,6 +170,7 @@ def test_on_how_many_inputs_a_class_that_is_left_out_leads_is_said(of):
     checked = mg.verify(network)
     assert network.model.classes == 5 and checked.errors == 0 and network.led == checked.led == 15
     assert checked.proof is None and "proved" not in checked.verdict and '15 the class of "=" leads' in checked.verdict
+    assert checked.among and checked.among in checked.summary()
     assert 'on 15 inputs the class of "="' in mg.decompile(network).paragraph()
     assert 'class 5, that of "=", is left out: the network itself answers it on 15 of 25 inputs' in network.notes
 

@@ -76,8 +76,12 @@ class Verification(Result):
             return f"wrong on {count_text(self.errors)} of {count_text(self.rows_checked)} inputs"
         if self.proof is not None and self.proof.holds:
             return self.proof.whole
-        by = f', among its values: on {count_text(self.led)} the class of "=" leads' if self.led else ""
-        return f"right on {self.checked}{by}"
+        return f"right on {self.checked}{self.among}"
+
+    @property
+    def among(self) -> str:
+        """Among which classes it is right, where one was left out and leads."""
+        return f', among its values: on {count_text(self.led)} the class of "=" leads' if self.led else ""
 
     @property
     def checked(self) -> str:
@@ -90,7 +94,7 @@ class Verification(Result):
         if not self.rows_checked and self.proof is not None:
             return self.proof.summary()
         return (
-            f"{percent(self.accuracy)} of {self.checked} right, "
+            f"{percent(self.accuracy)} of {self.checked} right{self.among}, "
             f"smallest margin {self.min_margin:.4g}, mean squared error {self.mse:.3g}"
         )
 
