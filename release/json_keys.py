@@ -68,7 +68,7 @@ VERIFICATION_KEYS = {
     "rows_total": "inputs in the whole table",
     "errors": "wrong answers",
     "first_error": "the first input with a wrong answer, or `null`",
-    "led": "inputs on which the class of \"=\" leads, where other people's network has one and it is left out",
+    "led": 'inputs on which the class of "=" leads, where other people\'s network has one and it is left out',
 }
 
 FILES_KEY = {"files": "paths of what was written"}
